@@ -1,0 +1,205 @@
+import type { ChatHistory, Message, PendingInput, ToolData } from "@/gateway/protocol.gen";
+import type { PickedFile } from "@/platform/files";
+import { type Load, loaded, notLoaded } from "./load";
+
+/** A reply while it grows. It is never stored; the stored message replaces it. */
+export interface LiveReply {
+  runId: string;
+  text: string;
+  thinking: string;
+  /** What the run is doing, in words, when it says so. */
+  status: string;
+  retryAtMs: number | undefined;
+}
+
+/** A tool call as it was seen happening, with its output so far. */
+export interface LiveTool {
+  runId: string;
+  callId: string;
+  name: string;
+  args: unknown;
+  output: string;
+  isError: boolean;
+  finished: boolean;
+  startedAtMs: number;
+  receiptId: string | undefined;
+  sentence: string | undefined;
+}
+
+/** A message on its way: not yet in the stored transcript. */
+export interface Outgoing {
+  runId: string;
+  text: string;
+  attachments: readonly PickedFile[];
+  replaces: string | undefined;
+  sentAtMs: number;
+  state: "sending" | "accepted" | "refused";
+  sentence: string;
+}
+
+export interface Transcript {
+  load: Load;
+  messages: readonly Message[];
+  hasMore: boolean;
+  loadingOlder: boolean;
+  pending: readonly PendingInput[];
+  live: LiveReply | undefined;
+  tools: Readonly<Record<string, LiveTool>>;
+  outgoing: readonly Outgoing[];
+}
+
+export const emptyTranscript: Transcript = {
+  load: notLoaded,
+  messages: [],
+  hasMore: false,
+  loadingOlder: false,
+  pending: [],
+  live: undefined,
+  tools: {},
+  outgoing: [],
+};
+
+// Enough to follow a command; the whole output is in the receipt and the stored result.
+const liveOutputLimit = 200_000;
+
+function merge(before: readonly Message[], incoming: readonly Message[]): readonly Message[] {
+  if (incoming.length === 1 && before.length > 0) {
+    const [message] = incoming;
+    const last = before[before.length - 1];
+    if (message && last && message.seq > last.seq) return [...before, message];
+  }
+  const bySeq = new Map(before.map((message) => [message.seq, message]));
+  for (const message of incoming) bySeq.set(message.seq, message);
+  return [...bySeq.values()].sort((a, b) => a.seq - b.seq);
+}
+
+/** The newest page of a history, as fetched. What is being sent stays; what only streamed is replaced. */
+export function withHistory(before: Transcript, history: ChatHistory): Transcript {
+  const fresh = history.messages ?? [];
+  const first = fresh[0]?.seq ?? Number.POSITIVE_INFINITY;
+  // Older pages that were scrolled to stay, as long as they join what is fresh.
+  const joins = before.messages.some((message) => message.seq >= first);
+  const older = joins && history.hasMore ? before.messages.filter((message) => message.seq < first) : [];
+  const inFlight = history.inFlightRun;
+  const liveBefore = before.live && before.live.runId === inFlight?.runId ? before.live : undefined;
+  const messages = [...older, ...fresh];
+  return {
+    ...before,
+    load: loaded,
+    messages,
+    hasMore: older.length > 0 ? before.hasMore : history.hasMore,
+    pending: history.pendingInputs?.items ?? [],
+    live: inFlight
+      ? {
+          runId: inFlight.runId,
+          text: inFlight.text,
+          thinking: inFlight.thinking ?? "",
+          status: liveBefore?.status ?? "",
+          retryAtMs: liveBefore?.retryAtMs,
+        }
+      : undefined,
+    tools: unfinishedTools(before, messages),
+    outgoing: before.outgoing.filter((sent) => !arrived(messages, history.pendingInputs?.items ?? [], sent.runId)),
+  };
+}
+
+function arrived(messages: readonly Message[], pending: readonly PendingInput[], runId: string): boolean {
+  return (
+    messages.some((message) => message.role === "user" && message.runId === runId) ||
+    pending.some((input) => input.runId === runId)
+  );
+}
+
+function unfinishedTools(before: Transcript, messages: readonly Message[]): Transcript["tools"] {
+  const stored = new Set(messages.map((message) => message.toolCallId));
+  return Object.fromEntries(Object.entries(before.tools).filter(([callId]) => !stored.has(callId)));
+}
+
+/** An older page, put before what is there. */
+export function withOlder(before: Transcript, history: ChatHistory): Transcript {
+  return {
+    ...before,
+    messages: merge(before.messages, history.messages ?? []),
+    hasMore: history.hasMore,
+    loadingOlder: false,
+  };
+}
+
+/** A stored message. An assistant's takes the place of the text that streamed. */
+export function withMessage(before: Transcript, message: Message): Transcript {
+  const messages = merge(before.messages, [message]);
+  if (message.role === "user" && message.runId) {
+    const runId = message.runId;
+    const replaced = before.outgoing.find((sent) => sent.runId === runId)?.replaces;
+    const cut = replaced ? messages.find((each) => each.id === replaced)?.seq : undefined;
+    return {
+      ...before,
+      messages: cut === undefined ? messages : messages.filter((each) => each.seq < cut || each.seq >= message.seq),
+      outgoing: before.outgoing.filter((sent) => sent.runId !== runId),
+      pending: before.pending.filter((input) => input.runId !== runId),
+    };
+  }
+  if (message.role === "assistant" && before.live?.runId === message.runId && before.live) {
+    return { ...before, messages, live: { ...before.live, text: "", thinking: "" } };
+  }
+  return { ...before, messages };
+}
+
+const noReply = (runId: string): LiveReply => ({ runId, text: "", thinking: "", status: "", retryAtMs: undefined });
+
+function liveOf(before: Transcript, runId: string): LiveReply {
+  return before.live?.runId === runId ? before.live : noReply(runId);
+}
+
+/** More text of a growing reply. */
+export function withDelta(before: Transcript, runId: string, delta: string, replace: boolean): Transcript {
+  const live = liveOf(before, runId);
+  return { ...before, live: { ...live, text: replace ? delta : live.text + delta, retryAtMs: undefined } };
+}
+
+/** More of the model's reasoning. */
+export function withThinking(before: Transcript, runId: string, delta: string): Transcript {
+  const live = liveOf(before, runId);
+  return { ...before, live: { ...live, thinking: live.thinking + delta } };
+}
+
+/** What the run says it does, or when it tries again. */
+export function withStatus(before: Transcript, runId: string, status: string, retryAtMs: number | undefined): Transcript {
+  return { ...before, live: { ...liveOf(before, runId), status, retryAtMs } };
+}
+
+/** The run streams no more. */
+export function withoutLive(before: Transcript, runId: string): Transcript {
+  return before.live?.runId === runId ? { ...before, live: undefined } : before;
+}
+
+/** A step of a tool call. */
+export function withTool(before: Transcript, runId: string, data: ToolData, tsMs: number): Transcript {
+  const known = before.tools[data.toolCallId];
+  const output =
+    data.phase === "update" ? ((known?.output ?? "") + (data.output ?? "")).slice(-liveOutputLimit) : (data.output ?? known?.output ?? "");
+  const tool: LiveTool = {
+    runId,
+    callId: data.toolCallId,
+    name: data.name,
+    args: data.args ?? known?.args,
+    output,
+    isError: data.isError ?? false,
+    finished: data.phase === "result",
+    startedAtMs: known?.startedAtMs ?? tsMs,
+    receiptId: data.receiptId ?? known?.receiptId,
+    sentence: data.sentence ?? known?.sentence,
+  };
+  return { ...before, tools: { ...before.tools, [tool.callId]: tool } };
+}
+
+/** A message that is being sent, or what became of it. */
+export function withOutgoing(before: Transcript, sent: Outgoing): Transcript {
+  const rest = before.outgoing.filter((each) => each.runId !== sent.runId);
+  return { ...before, outgoing: [...rest, sent] };
+}
+
+/** Takes a refused message out, to put it back into the composer. */
+export function withoutOutgoing(before: Transcript, runId: string): Transcript {
+  return { ...before, outgoing: before.outgoing.filter((each) => each.runId !== runId) };
+}
