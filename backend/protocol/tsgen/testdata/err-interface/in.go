@@ -1,0 +1,4 @@
+package protocol
+
+// Block has no directive.
+type Block interface{ kind() }
