@@ -1,0 +1,5 @@
+//go:build !linux && !darwin && !windows
+
+package store
+
+func refuseNetworkDrive(string) error { return nil }
