@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"syscall"
 
-	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 )
 
@@ -115,7 +114,10 @@ func (e *LockedError) Is(target error) bool { return target == ErrLocked }
 
 // code returns the extended SQLite result code in err, or 0.
 func code(err error) int {
-	var se *sqlite.Error
+	var se interface {
+		error
+		Code() int
+	}
 	if errors.As(err, &se) {
 		return se.Code()
 	}

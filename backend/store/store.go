@@ -191,6 +191,8 @@ func (db *DB) request(ctx context.Context, r *request) error {
 		return ErrClosed
 	default:
 	}
+	db.writer.stats.waiting.Add(1)
+	defer db.writer.stats.waiting.Add(-1)
 	select {
 	case db.writer.queue <- r:
 		return <-r.done
@@ -246,9 +248,10 @@ type Stats struct {
 	Commits      int64 // COMMITs, each one fsync
 	Transactions int64 // functions stored by them
 	Reruns       int64 // functions run again, alone, after their batch was lost
+	Waiting      int64 // calls of Write and Checkpoint not answered at this moment
 }
 
-type counters struct{ commits, transactions, reruns atomic.Int64 }
+type counters struct{ commits, transactions, reruns, waiting atomic.Int64 }
 
 // Stats returns the writer's counts.
 func (db *DB) Stats() Stats {
@@ -256,7 +259,9 @@ func (db *DB) Stats() Stats {
 		return Stats{}
 	}
 	c := &db.writer.stats
-	return Stats{Commits: c.commits.Load(), Transactions: c.transactions.Load(), Reruns: c.reruns.Load()}
+	return Stats{
+		Commits: c.commits.Load(), Transactions: c.transactions.Load(), Reruns: c.reruns.Load(), Waiting: c.waiting.Load(),
+	}
 }
 
 // enter counts a user of the read connections, unless the DB is closed.

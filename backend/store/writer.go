@@ -172,9 +172,12 @@ func (w *writer) batch(first *request) {
 	}
 	began := time.Now()
 	intact := true
-	for r := first; r != nil && intact; r = w.another(began) {
+	for r := first; r != nil; {
 		w.running = append(w.running, r)
-		intact = w.attempt(r)
+		if intact = w.attempt(r); !intact {
+			break // asking for another now would lose it
+		}
+		r = w.another(began)
 	}
 	if intact {
 		if err := w.commitBatch(); err == nil {
