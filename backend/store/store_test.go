@@ -13,6 +13,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if runAsChild() {
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 
