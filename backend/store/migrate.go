@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"time"
 )
@@ -127,9 +128,16 @@ func (db *DB) upgradeIn(ctx context.Context, o Options, steps []Migration, found
 	return nil
 }
 
-func (db *DB) guarded(fn func() error) error {
+// guarded calls fn while the transaction cannot be ended, and turns its panic
+// into its error, so that a failing migration is rolled back like any other.
+func (db *DB) guarded(fn func() error) (err error) {
 	db.writer.guard.closed.Store(true)
-	defer db.writer.guard.closed.Store(false)
+	defer func() {
+		db.writer.guard.closed.Store(false)
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
 	return fn()
 }
 
