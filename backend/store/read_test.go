@@ -96,9 +96,27 @@ func TestAReadEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// lockedBuffer lets a test read the log while a timer writes to it.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
 func TestAnOldReaderIsNamedAndThenEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
+		var log lockedBuffer
 		o := options(filepath.Join(t.TempDir(), "state.db"))
 		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		db, err := store.Open(context.Background(), o)
@@ -108,10 +126,11 @@ func TestAnOldReaderIsNamedAndThenEnded(t *testing.T) {
 		began := time.Now()
 		err = db.Read(context.Background(), func(tx *store.ReadTx) error {
 			<-time.After(4 * time.Second)
-			if log.Len() > 0 {
-				t.Errorf("too early: %s", log.String())
+			if early := log.String(); early != "" {
+				t.Errorf("too early: %s", early)
 			}
 			<-time.After(2 * time.Second)
+			synctest.Wait()
 			if !strings.Contains(log.String(), "TestAnOldReaderIsNamed") {
 				t.Errorf("the log does not name the reader: %q", log.String())
 			}
