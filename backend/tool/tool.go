@@ -37,7 +37,8 @@ type Class struct {
 	Repeat          Repeat
 	ReadsPrivate    bool
 	BringsUntrusted bool
-	Outward         bool
+	// Outward holds for every plan of the tool; a single plan can add it.
+	Outward bool
 }
 
 // Spec describes a tool to models, to policy and to people.
@@ -81,13 +82,16 @@ type Plan struct {
 	Tool string `json:"tool"`
 	// Args is the arguments as checked, with defaults filled in and keys sorted.
 	Args json.RawMessage `json:"args"`
-	// Verb and Target say in words what it acts on: Target is a path relative to
-	// its folder where that is shorter, or a command line.
+	// Target says in words what it acts on: a path relative to the workspace when
+	// it lies there, else an absolute path; or a command line.
 	Target string `json:"target"`
 	// Paths are the real absolute paths it reads or changes.
 	Paths []PlanPath `json:"paths,omitempty"`
 	// Detail is the tool's own part (for exec the sandbox plan).
 	Detail json.RawMessage `json:"detail,omitempty"`
+	// Outward says that this plan can reach the network although not every plan
+	// of its tool does.
+	Outward bool `json:"outward,omitempty"`
 
 	// Card is how a person sees the plan. It is derived from the rest and not
 	// part of the hash.
@@ -96,7 +100,9 @@ type Plan struct {
 	Before *FileState `json:"-"`
 }
 
-// PlanPath is one path of a plan with the content it had when planned.
+// PlanPath is one path of a plan with the content it had when planned. SHA256 is
+// set for existing files that would be changed. Outside marks a path in a folder
+// other than the workspace; what lies in no folder is never planned.
 type PlanPath struct {
 	Path    string `json:"path"`
 	Write   bool   `json:"write"`
@@ -111,10 +117,12 @@ type Card struct {
 	Sentence string
 	Argv     []string
 	Cwd      string
+	// Input is the text a command reads from its standard input.
+	Input    string
 	EnvKeys  []string
 	Resolved string
 	Diff     string
-	// Truncated says that Diff or Argv does not show everything.
+	// Truncated says that Diff, Argv or Input does not show everything.
 	Truncated bool
 	// Reach lists in words what the act can touch.
 	Reach    []string
@@ -185,6 +193,16 @@ type Asker interface {
 // ErrPlanChanged reports that the machine no longer matches what was allowed;
 // the caller plans and asks anew.
 var ErrPlanChanged = errors.New("what was allowed no longer matches what is there")
+
+// Clauses of a DeniedError.
+const (
+	// ClauseOutsideFolders: the path lies in none of the agent's folders.
+	ClauseOutsideFolders = "outside-folders"
+	// ClauseHiddenFolder: the path lies in Env.Hide or belongs to the system.
+	ClauseHiddenFolder = "hidden-folder"
+	// ClauseReadOnlyFolder: the folder may be read and not changed.
+	ClauseReadOnlyFolder = "read-only-folder"
+)
 
 // ArgumentError tells the model what is wrong with its arguments.
 type ArgumentError struct {
