@@ -228,6 +228,12 @@ func Replan(tx *store.Tx, e Effect) error {
 		`state IN ('planned','authorised')`, string(e.Plan), e.PlanHash, e.Target, before)
 }
 
+// SetResult stores what the model is told of an effect whose outcome is unknown,
+// once a person has said what to make of it.
+func SetResult(tx *store.Tx, id protocol.EffectID, text string, isError bool) error {
+	return move(tx, id, "settle effect", `result_text = ?, result_error = ?`, `state = 'unknown' AND result_text = ''`, text, isError)
+}
+
 // Start notes that an authorised effect begins, and returns the permit to do so,
 // good once and only after this transaction has been committed.
 func Start(tx *store.Tx, id protocol.EffectID, nowMs int64) (*Permit, error) {

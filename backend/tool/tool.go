@@ -156,6 +156,8 @@ type Result struct {
 	Lines int
 	// Items counts entries read, for the sentence of the receipt.
 	Items int
+	// TimedOut says that a command was ended by its time limit.
+	TimedOut bool
 	// Taint grades the content.
 	Taint protocol.Taint
 	// Source names where untrusted content came from.
@@ -221,3 +223,12 @@ type DeniedError struct {
 
 // Error returns the sentence.
 func (e *DeniedError) Error() string { return e.Sentence }
+
+// ConflictError reports an undo that would overwrite something newer; nothing
+// was changed. It is told to the owner.
+type ConflictError struct {
+	Sentence string
+}
+
+// Error returns the sentence.
+func (e *ConflictError) Error() string { return e.Sentence }
