@@ -29,6 +29,17 @@ func LimitPages(t testing.TB, db *DB, pages int) {
 	}
 }
 
+// ExecUnderGuard runs q on the writer's connection as a statement that goes on
+// after the transaction was lost, and returns what SQLite said.
+func ExecUnderGuard(db *DB, q string) error {
+	return db.request(context.Background(), &request{done: make(chan error, 1), control: func(conn *sql.Conn) error {
+		db.writer.guard.closed.Store(true)
+		defer db.writer.guard.closed.Store(false)
+		_, err := conn.ExecContext(context.Background(), q)
+		return err
+	}})
+}
+
 // FailNextCommitSync makes the next COMMIT fail as it does when fsync fails.
 func FailNextCommitSync(db *DB) {
 	db.writer.commit = func() error {

@@ -171,6 +171,35 @@ func TestDamageIsRefusedAfterAnUncleanEnd(t *testing.T) {
 	}
 }
 
+func TestTheLeftHintAloneMakesTheStartCheckTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	closed(t, options(path), func(db *store.DB) {
+		for i := range 200 {
+			if err := put(db, strings.Repeat("k", i+1), strings.Repeat("x", 500)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page := 4; page < 20; page++ {
+		copy(raw[page*4096:], bytes.Repeat([]byte{0xa5}, 64))
+	}
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+"-lock.pid", []byte("1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = store.Open(context.Background(), options(path))
+	var corrupt *store.CorruptError
+	if !errors.As(err, &corrupt) {
+		t.Errorf("opened: %v", err)
+	}
+}
+
 func TestAForeignDatabaseIsRefusedUntouched(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	foreign, err := sql.Open("sqlite", path)

@@ -147,50 +147,85 @@ func TestAnOldReaderIsNamedAndThenEnded(t *testing.T) {
 	})
 }
 
-func TestCloseWaitsForReadersAndWriters(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.db")
-	db, err := store.Open(context.Background(), options(path))
+func TestCloseWaitsForWritersAndReaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "state.db")
+		db, err := store.Open(context.Background(), options(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		release := hold(t, db)
+		gate, read := make(chan struct{}), make(chan error, 1)
+		go func() {
+			read <- db.Read(context.Background(), func(tx *store.ReadTx) error {
+				<-gate
+				var n int
+				return tx.QueryRow(`SELECT count(*) FROM note`).Scan(&n)
+			})
+		}()
+		synctest.Wait()
+		ended := make(chan error, 1)
+		go func() { ended <- db.Close() }()
+		synctest.Wait()
+		stillOpen := func(why string) {
+			select {
+			case err := <-ended:
+				t.Fatalf("closed under %s: %v", why, err)
+			default:
+			}
+		}
+		stillOpen("a writer and a reader")
+		if err := db.Write(context.Background(), insert("late")); !errors.Is(err, store.ErrClosed) {
+			t.Errorf("a late write: %v", err)
+		}
+		if err := db.Read(context.Background(), func(*store.ReadTx) error { return nil }); !errors.Is(err, store.ErrClosed) {
+			t.Errorf("a late read: %v", err)
+		}
+		release()
+		synctest.Wait()
+		stillOpen("a reader")
+		close(gate)
+		if err := <-read; err != nil {
+			t.Errorf("the reader under way: %v", err)
+		}
+		if err := <-ended; err != nil {
+			t.Errorf("close: %v", err)
+		}
+		closed(t, options(path), nil)
+	})
+}
+
+func TestConcurrentClosesGiveOneAnswer(t *testing.T) {
+	db, err := store.Open(context.Background(), options(filepath.Join(t.TempDir(), "state.db")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	release := hold(t, db)
-	reading, gate, read := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	go func() {
-		read <- db.Read(context.Background(), func(tx *store.ReadTx) error {
-			close(reading)
-			<-gate
-			var n int
-			return tx.QueryRow(`SELECT count(*) FROM note`).Scan(&n)
-		})
-	}()
-	<-reading
-	ended := make(chan struct{})
 	var wg sync.WaitGroup
-	for range 3 { // concurrent closes give one answer
+	for range 5 {
 		wg.Go(func() {
 			if err := db.Close(); err != nil {
 				t.Errorf("close: %v", err)
 			}
 		})
 	}
-	go func() { wg.Wait(); close(ended) }()
-	for !errors.Is(db.Write(cancelled(), insert("late")), store.ErrClosed) {
-		if errors.Is(db.Read(context.Background(), func(*store.ReadTx) error { return nil }), store.ErrClosed) {
-			break
-		}
+	wg.Wait()
+}
+
+func TestACancelledSubscriberIsNotCalledAgain(t *testing.T) {
+	db := openNew(t)
+	var cancelSecond func()
+	called := make(chan string, 4)
+	cancelFirst := db.Subscribe(func([]store.Change) { cancelSecond(); called <- "first" })
+	cancelSecond = db.Subscribe(func([]store.Change) { called <- "second" })
+	cancelThird := db.Subscribe(func([]store.Change) { called <- "third" })
+	if err := db.Write(context.Background(), emit("note", "k", 1)); err != nil {
+		t.Fatal(err)
 	}
-	select {
-	case <-ended:
-		t.Fatal("closed under a reader and a writer")
-	default:
+	if a, b := <-called, <-called; a != "first" || b != "third" {
+		t.Errorf("called %s, %s; want first, third", a, b)
 	}
-	release()
-	close(gate)
-	if err := <-read; err != nil {
-		t.Errorf("the reader under way: %v", err)
-	}
-	<-ended
-	closed(t, options(path), nil)
+	cancelFirst()
+	cancelThird()
 }
 
 func cancelled() context.Context {
@@ -275,11 +310,22 @@ func TestChangesCommitWithTheirRowsAndArriveInOrder(t *testing.T) {
 
 func TestAChangeWithoutAKindFailsItsTransaction(t *testing.T) {
 	db := openNew(t)
-	if err := db.Write(context.Background(), emit("", "a", 1)); err == nil {
+	errs := together(t, db, func(tx *store.Tx) error {
+		tx.Emit(store.Change{Kind: "note", Key: "good", Version: 1})
+		return emit("", "a", 1)(tx)
+	})
+	if errs[0] == nil {
 		t.Error("accepted")
 	}
 	if n := count(t, db); n != 0 {
 		t.Errorf("%d rows", n)
+	}
+	errs = together(t, db, func(tx *store.Tx) error {
+		tx.Emit(store.Change{Kind: "note", Key: "good", Version: 1})
+		return emit("", "a", 1)(tx)
+	}, emit("note", "b", 1))
+	if errs[1] != nil || db.LastSeq() != 1 {
+		t.Errorf("a failed change took a number: %d, %v", db.LastSeq(), errs)
 	}
 }
 

@@ -143,10 +143,14 @@ func TestALostTransactionRunsEachFunctionAlone(t *testing.T) {
 			_, _ = tx.Exec(`INSERT INTO note (id, body) VALUES ('stray', 'x')`)
 			return nil
 		},
-		"one text of two statements": func(tx *store.Tx) error {
+		"goes on reading": func(tx *store.Tx) error {
 			_, _ = tx.Exec(`INSERT OR ROLLBACK INTO note (id, body) VALUES ('taken', 'x')`)
-			_, _ = tx.Exec(`INSERT INTO note (id, body) VALUES ('stray', 'x'); INSERT INTO note (id, body) VALUES ('stray2', 'x')`)
-			return nil
+			var n int
+			if tx.QueryRow(`SELECT 1`).Scan(&n) == nil {
+				return errors.New("it could read outside of its transaction")
+			}
+			_, err := tx.Query(`SELECT 1`)
+			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,6 +201,19 @@ func TestAFunctionCannotEndTheTransaction(t *testing.T) {
 				t.Errorf("%d notes, want a and b", n)
 			}
 		})
+	}
+}
+
+func TestNothingCommitsByItselfUnderTheGuard(t *testing.T) {
+	db := openNew(t)
+	if err := store.ExecUnderGuard(db, `INSERT INTO note (id, body) VALUES ('stray', 'x')`); err == nil {
+		t.Error("a statement committed by itself")
+	}
+	if n := count(t, db); n != 0 {
+		t.Errorf("%d notes", n)
+	}
+	if err := put(db, "a", "x"); err != nil {
+		t.Errorf("the writer's own commit: %v", err)
 	}
 }
 
