@@ -19,43 +19,61 @@ export interface Outside {
 export function apply(step: Step, outside: Outside): void {
   switch (step.do) {
     case "putMessage":
-      return changeTranscript(step.session, (before) => withMessage(before, step.message));
+      changeTranscript(step.session, (before) => withMessage(before, step.message));
+      break;
     case "delta":
-      return changeTranscript(step.session, (before) => withDelta(before, step.runId, step.text, step.replace));
+      changeTranscript(step.session, (before) => withDelta(before, step.runId, step.text, step.replace));
+      break;
     case "thinking":
-      return changeTranscript(step.session, (before) => withThinking(before, step.runId, step.text));
+      changeTranscript(step.session, (before) => withThinking(before, step.runId, step.text));
+      break;
     case "status":
-      return changeTranscript(step.session, (before) => withStatus(before, step.runId, step.text, step.retryAtMs));
+      changeTranscript(step.session, (before) => withStatus(before, step.runId, step.text, step.retryAtMs));
+      break;
     case "endLive":
-      return changeTranscript(step.session, (before) => withoutLive(before, step.runId));
+      changeTranscript(step.session, (before) => withoutLive(before, step.runId));
+      break;
     case "tool":
-      return changeTranscript(step.session, (before) => withTool(before, step.runId, step.data, step.tsMs));
+      changeTranscript(step.session, (before) => withTool(before, step.runId, step.data, step.tsMs));
+      break;
     case "putSession":
-      return useSessions.setState((state) => ({ rows: withSession(state.rows, step.row) }));
+      useSessions.setState((state) => ({ rows: withSession(state.rows, step.row) }));
+      break;
     case "dropSession":
-      return useSessions.setState((state) => ({ rows: withoutSession(state.rows, step.session) }));
+      useSessions.setState((state) => ({ rows: withoutSession(state.rows, step.session) }));
+      break;
     case "reopen":
-      openChat(step.session);
-      return;
+      void openChat(step.session);
+      break;
     case "putApproval":
-      return putApprovals([step.approval]);
+      putApprovals([step.approval]);
+      break;
     case "putQuestion":
-      return putQuestions([step.question]);
+      putQuestions([step.question]);
+      break;
     case "putRun":
-      return putRuns([step.run]);
+      putRuns([step.run]);
+      break;
     case "putReceipt":
-      return putReceipt(step.receipt);
+      putReceipt(step.receipt);
+      break;
     case "putSettings":
-      return putSettings(step.settings);
+      putSettings(step.settings);
+      break;
     case "reloadSetup":
-      return outside.reloadSetup();
+      outside.reloadSetup();
+      break;
     case "putHealth":
-      return useConnection.setState({ health: step.health });
+      useConnection.setState({ health: step.health });
+      break;
     case "sawChange":
-      return outside.sawChange(step.seq);
+      outside.sawChange(step.seq);
+      break;
     case "shutdown":
-      return useConnection.setState({ shutdown: step.reason });
+      useConnection.setState({ shutdown: step.reason });
+      break;
     case "announce":
-      return outside.announce(step.text, step.final);
+      outside.announce(step.text, step.final);
+      break;
   }
 }

@@ -34,7 +34,9 @@ export function classify(frame: EventFrame): Incoming {
   if (!isObject(payload)) return nothing;
   switch (frame.event) {
     case "chat":
-      return has(payload, "runId", "sessionKey", "state") ? { kind: "chat", event: payload as unknown as p.ChatEvent } : nothing;
+      return has(payload, "runId", "sessionKey", "state")
+        ? { kind: "chat", event: payload as unknown as p.ChatEvent }
+        : nothing;
     case "agent":
       return has(payload, "runId", "stream") && isObject(payload.data)
         ? { kind: "agent", event: payload as unknown as p.AgentEvent }
@@ -44,19 +46,27 @@ export function classify(frame: EventFrame): Incoming {
         ? { kind: "message", event: payload as unknown as p.SessionMessageEvent }
         : nothing;
     case "sessions.changed":
-      return has(payload, "sessionKey", "reason") ? { kind: "session", event: payload as unknown as p.SessionsChangedEvent } : nothing;
+      return has(payload, "sessionKey", "reason")
+        ? { kind: "session", event: payload as unknown as p.SessionsChangedEvent }
+        : nothing;
     case "exec.approval.requested":
     case "exec.approval.resolved":
       return approvalOf(payload);
     case "question.requested":
     case "question.resolved":
-      return isObject(payload.question) ? { kind: "question", question: payload.question as unknown as p.Question } : nothing;
+      return isObject(payload.question)
+        ? { kind: "question", question: payload.question as unknown as p.Question }
+        : nothing;
     case "run":
       return isObject(payload.run) ? { kind: "run", run: payload.run as unknown as p.Run } : nothing;
     case "receipt":
-      return isObject(payload.receipt) ? { kind: "receipt", receipt: payload.receipt as unknown as p.Receipt } : nothing;
+      return isObject(payload.receipt)
+        ? { kind: "receipt", receipt: payload.receipt as unknown as p.Receipt }
+        : nothing;
     case "settings":
-      return isObject(payload.settings) ? { kind: "settings", settings: payload.settings as unknown as p.Settings } : nothing;
+      return isObject(payload.settings)
+        ? { kind: "settings", settings: payload.settings as unknown as p.Settings }
+        : nothing;
     case "health":
       return { kind: "health", health: payload as unknown as p.Health };
     case "change":

@@ -78,7 +78,9 @@ function say(text: string, final: boolean): Step {
 function chatSteps(event: p.ChatEvent, world: World): Step[] {
   const at = { session: event.sessionKey, runId: event.runId };
   const here = event.sessionKey === world.openSession;
-  const message: Step[] = event.message ? [{ do: "putMessage", session: event.sessionKey, message: event.message }] : [];
+  const message: Step[] = event.message
+    ? [{ do: "putMessage", session: event.sessionKey, message: event.message }]
+    : [];
   switch (event.state) {
     case "status":
       return [{ do: "status", ...at, text: phaseWords[event.phase ?? ""] ?? "", retryAtMs: undefined }];
@@ -92,7 +94,11 @@ function chatSteps(event: p.ChatEvent, world: World): Step[] {
     case "aborted":
       return [...message, { do: "endLive", ...at }, ...(here ? [say("Stopped.", true)] : [])];
     case "error":
-      return [...message, { do: "endLive", ...at }, ...(here ? [say(event.errorMessage ?? "The run failed.", true)] : [])];
+      return [
+        ...message,
+        { do: "endLive", ...at },
+        ...(here ? [say(event.errorMessage ?? "The run failed.", true)] : []),
+      ];
   }
 }
 
@@ -114,7 +120,14 @@ function agentSteps(event: p.AgentEvent): Step[] {
     case "tool":
       return [{ do: "tool", ...at, data: event.data, tsMs: event.ts }];
     case "run_status":
-      return [{ do: "status", ...at, text: event.data.text ?? phaseWords[event.data.phase] ?? "", retryAtMs: event.data.retryAtMs }];
+      return [
+        {
+          do: "status",
+          ...at,
+          text: event.data.text ?? phaseWords[event.data.phase] ?? "",
+          retryAtMs: event.data.retryAtMs,
+        },
+      ];
     // The same text comes as chat deltas, and the run's own record tells its life.
     case "assistant":
     case "lifecycle":

@@ -1,4 +1,4 @@
-import { type ClientEvents, Client } from "@/gateway/client";
+import { Client, type ClientEvents } from "@/gateway/client";
 import type { Dial } from "@/gateway/transport";
 import { loadAgents } from "@/state/agents";
 import { loadApprovals } from "@/state/approvals";

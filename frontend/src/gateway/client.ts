@@ -103,7 +103,14 @@ export class Client implements Caller {
       };
       const timer = setTimeout(() => {
         this.whenReady.delete(done);
-        reject(new CallError("UNAVAILABLE", "Countersign is not answering. What you wrote is kept; try again.", undefined, true));
+        reject(
+          new CallError(
+            "UNAVAILABLE",
+            "Countersign is not answering. What you wrote is kept; try again.",
+            undefined,
+            true,
+          ),
+        );
       }, readyWaitMs);
       this.whenReady.add(done);
     });

@@ -13,7 +13,10 @@ export interface ApprovalsState {
 /** Approvals and questions by id, pending and decided. */
 export const useApprovals = create<ApprovalsState>(() => ({ approvals: {}, questions: {}, load: notLoaded }));
 
-function newest<T extends { id: string; version: number }>(before: Readonly<Record<string, T>>, incoming: readonly T[]) {
+function newest<T extends { id: string; version: number }>(
+  before: Readonly<Record<string, T>>,
+  incoming: readonly T[],
+) {
   const rows = { ...before };
   for (const row of incoming) {
     const known = rows[row.id];
@@ -54,7 +57,9 @@ export function offeredDecisions(approval: Approval): Decision[] {
   if (approval.status !== "pending") return [];
   const offered = approval.request.allowedDecisions ?? [];
   if (approval.request.truncated) return ["deny"];
-  return (["allow-once", "allow-session", "deny"] as const).filter((decision) => decision === "deny" || offered.includes(decision));
+  return (["allow-once", "allow-session", "deny"] as const).filter(
+    (decision) => decision === "deny" || offered.includes(decision),
+  );
 }
 
 export async function loadApprovals(): Promise<void> {
@@ -70,7 +75,9 @@ export async function loadApprovals(): Promise<void> {
       load: loaded,
     }));
   } catch (error) {
-    useApprovals.setState((state) => (state.load.is === "yes" ? {} : { load: { is: "failed", sentence: sentenceOf(error) } }));
+    useApprovals.setState((state) =>
+      state.load.is === "yes" ? {} : { load: { is: "failed", sentence: sentenceOf(error) } },
+    );
   }
 }
 

@@ -4,7 +4,15 @@ import type { PickedFile } from "@/platform/files";
 import { call, freshKey } from "./link";
 import { reloading } from "./load";
 import { putRuns } from "./runs";
-import { emptyTranscript, type Outgoing, type Transcript, withHistory, withOlder, withOutgoing, withoutOutgoing } from "./transcript";
+import {
+  emptyTranscript,
+  type Outgoing,
+  type Transcript,
+  withHistory,
+  withOlder,
+  withOutgoing,
+  withoutOutgoing,
+} from "./transcript";
 
 interface ChatsState {
   bySession: Readonly<Record<string, Transcript>>;
@@ -100,7 +108,9 @@ async function deliver(key: string, sent: Outgoing): Promise<void> {
         idempotencyKey: sent.runId,
         ...(sent.replaces ? { replaceMessageId: sent.replaces } : {}),
         ...(sent.attachments.length > 0
-          ? { attachments: sent.attachments.map(({ mimeType, fileName, content }) => ({ mimeType, fileName, content })) }
+          ? {
+              attachments: sent.attachments.map(({ mimeType, fileName, content }) => ({ mimeType, fileName, content })),
+            }
           : {}),
       });
       settle(key, sent.runId, "accepted", "");

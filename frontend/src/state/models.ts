@@ -20,7 +20,9 @@ export async function loadModels(): Promise<void> {
     const { models } = await call("models.list", { view: "all" });
     useModels.setState({ rows: models ?? [], load: loaded });
   } catch (error) {
-    useModels.setState((state) => (state.load.is === "yes" ? {} : { load: { is: "failed", sentence: sentenceOf(error) } }));
+    useModels.setState((state) =>
+      state.load.is === "yes" ? {} : { load: { is: "failed", sentence: sentenceOf(error) } },
+    );
   }
 }
 

@@ -11,8 +11,18 @@ export type Need =
 /** Everything that waits for the owner, oldest first. A run that waits for a card already listed is not listed twice. */
 export function needsOf(approvals: ApprovalsState, runs: RunsState): Need[] {
   const needs: Need[] = [
-    ...pendingApprovals(approvals).map((approval) => ({ kind: "approval" as const, id: approval.id, atMs: approval.createdAtMs, approval })),
-    ...openQuestions(approvals).map((question) => ({ kind: "question" as const, id: question.id, atMs: question.createdAtMs, question })),
+    ...pendingApprovals(approvals).map((approval) => ({
+      kind: "approval" as const,
+      id: approval.id,
+      atMs: approval.createdAtMs,
+      approval,
+    })),
+    ...openQuestions(approvals).map((question) => ({
+      kind: "question" as const,
+      id: question.id,
+      atMs: question.createdAtMs,
+      question,
+    })),
     ...Object.values(runs.rows)
       .filter((run) => run.state === "parked" && waitsForOwner(run))
       .map((run) => ({ kind: "run" as const, id: run.runId, atMs: run.parkedAtMs ?? run.acceptedAtMs, run })),

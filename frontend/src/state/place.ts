@@ -10,7 +10,9 @@ interface PlaceState {
 function readDrafts(): Record<string, string> {
   const stored = recall("drafts");
   if (typeof stored !== "object" || stored === null) return {};
-  return Object.fromEntries(Object.entries(stored).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+  return Object.fromEntries(
+    Object.entries(stored).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+  );
 }
 
 function readText(name: string): string | undefined {

@@ -81,7 +81,13 @@ export async function loadReceipts(filter: ReceiptFilter): Promise<void> {
     const page = await call("receipts.list", params(filter));
     if (useReceipts.getState().filter !== filter) return;
     const list = page.receipts ?? [];
-    useReceipts.setState((state) => ({ list, total: page.total, hasMore: page.hasMore, load: loaded, byId: remember(state.byId, list) }));
+    useReceipts.setState((state) => ({
+      list,
+      total: page.total,
+      hasMore: page.hasMore,
+      load: loaded,
+      byId: remember(state.byId, list),
+    }));
   } catch (error) {
     if (useReceipts.getState().filter !== filter) return;
     useReceipts.setState({ list: [], load: { is: "failed", sentence: sentenceOf(error) } });
@@ -95,7 +101,11 @@ export async function loadMoreReceipts(): Promise<void> {
   const page = await call("receipts.list", params(filter, last.seq));
   if (useReceipts.getState().filter !== filter) return;
   const more = page.receipts ?? [];
-  useReceipts.setState((state) => ({ list: [...state.list, ...more], hasMore: page.hasMore, byId: remember(state.byId, more) }));
+  useReceipts.setState((state) => ({
+    list: [...state.list, ...more],
+    hasMore: page.hasMore,
+    byId: remember(state.byId, more),
+  }));
 }
 
 function remember(byId: ReceiptsState["byId"], receipts: readonly Receipt[]): ReceiptsState["byId"] {
@@ -107,6 +117,12 @@ export async function loadReceipt(id: string): Promise<void> {
   if (useReceipts.getState().byId[id]) return;
   const found = await call("receipts.get", { id });
   useReceipts.setState((state) => ({ byId: { ...state.byId, [id]: found } }));
+}
+
+/** Loads the newest receipts of one session. */
+export async function loadSessionReceipts(sessionKey: string): Promise<void> {
+  const page = await call("receipts.list", { sessionKey, limit: 30 });
+  useReceipts.setState((state) => ({ byId: remember(state.byId, page.receipts ?? []) }));
 }
 
 /** Takes an effect back. The undoing has a receipt of its own. */

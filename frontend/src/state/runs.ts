@@ -53,7 +53,10 @@ export function lastRunOf(rows: RunsState["rows"], sessionKey: string): Run | un
 export async function loadRuns(): Promise<void> {
   useRuns.setState((state) => ({ load: reloading(state.load) }));
   try {
-    const [open, recent] = await Promise.all([call("runs.list", { open: true, limit: 500 }), call("runs.list", { limit: 100 })]);
+    const [open, recent] = await Promise.all([
+      call("runs.list", { open: true, limit: 500 }),
+      call("runs.list", { limit: 100 }),
+    ]);
     useRuns.setState((state) => ({ ...withRuns(state, [...(recent.runs ?? []), ...(open.runs ?? [])]), load: loaded }));
   } catch (error) {
     const sentence = error instanceof Error ? error.message : "";

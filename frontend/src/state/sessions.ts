@@ -41,19 +41,29 @@ export function listedSessions(rows: SessionsState["rows"], search: string, arch
   const wanted = search.trim().toLowerCase();
   return Object.values(rows)
     .filter((row) => Boolean(row.archived) === archived)
-    .filter((row) => wanted === "" || `${sessionTitle(row, row.key)} ${row.lastMessagePreview ?? ""}`.toLowerCase().includes(wanted))
+    .filter(
+      (row) =>
+        wanted === "" || `${sessionTitle(row, row.key)} ${row.lastMessagePreview ?? ""}`.toLowerCase().includes(wanted),
+    )
     .sort((a, b) => Number(b.pinned ?? false) - Number(a.pinned ?? false) || b.updatedAt - a.updatedAt);
 }
 
 export async function loadSessions(): Promise<void> {
   useSessions.setState((state) => ({ load: reloading(state.load) }));
   try {
-    const page = await call("sessions.list", { limit: 1000, archived: "all", includeDerivedTitles: true, includeLastMessage: true });
+    const page = await call("sessions.list", {
+      limit: 1000,
+      archived: "all",
+      includeDerivedTitles: true,
+      includeLastMessage: true,
+    });
     const rows: Record<string, SessionRow> = {};
     for (const row of page.sessions ?? []) rows[row.key] = row;
     useSessions.setState({ rows, load: loaded });
   } catch (error) {
-    useSessions.setState((state) => (state.load.is === "yes" ? {} : { load: { is: "failed", sentence: sentenceOf(error) } }));
+    useSessions.setState((state) =>
+      state.load.is === "yes" ? {} : { load: { is: "failed", sentence: sentenceOf(error) } },
+    );
   }
 }
 

@@ -31,7 +31,9 @@ export async function loadSettings(): Promise<void> {
   try {
     putSettings(await call("settings.get", {}));
   } catch (error) {
-    useSettings.setState((state) => (state.load.is === "yes" ? {} : { load: { is: "failed", sentence: sentenceOf(error) } }));
+    useSettings.setState((state) =>
+      state.load.is === "yes" ? {} : { load: { is: "failed", sentence: sentenceOf(error) } },
+    );
   }
 }
 

@@ -164,7 +164,12 @@ export function withThinking(before: Transcript, runId: string, delta: string): 
 }
 
 /** What the run says it does, or when it tries again. */
-export function withStatus(before: Transcript, runId: string, status: string, retryAtMs: number | undefined): Transcript {
+export function withStatus(
+  before: Transcript,
+  runId: string,
+  status: string,
+  retryAtMs: number | undefined,
+): Transcript {
   return { ...before, live: { ...liveOf(before, runId), status, retryAtMs } };
 }
 
@@ -177,7 +182,9 @@ export function withoutLive(before: Transcript, runId: string): Transcript {
 export function withTool(before: Transcript, runId: string, data: ToolData, tsMs: number): Transcript {
   const known = before.tools[data.toolCallId];
   const output =
-    data.phase === "update" ? ((known?.output ?? "") + (data.output ?? "")).slice(-liveOutputLimit) : (data.output ?? known?.output ?? "");
+    data.phase === "update"
+      ? ((known?.output ?? "") + (data.output ?? "")).slice(-liveOutputLimit)
+      : (data.output ?? known?.output ?? "");
   const tool: LiveTool = {
     runId,
     callId: data.toolCallId,

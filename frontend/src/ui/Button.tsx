@@ -30,12 +30,7 @@ interface IconButtonProps extends Omit<ButtonProps, "children" | "kind"> {
 export function IconButton({ label, className, children, ...rest }: IconButtonProps) {
   return (
     <Tooltip text={label}>
-      <button
-        type="button"
-        aria-label={label}
-        className={[styles.icon, className].filter(Boolean).join(" ")}
-        {...rest}
-      >
+      <button type="button" aria-label={label} className={[styles.icon, className].filter(Boolean).join(" ")} {...rest}>
         {children}
       </button>
     </Tooltip>

@@ -57,7 +57,17 @@ export function Card({ children, label }: { children: ReactNode; label?: string 
 }
 
 /** One row of a card: words at the left, controls at the right. */
-export function Row({ title, note, mark, children }: { title: ReactNode; note?: ReactNode; mark?: ReactNode; children?: ReactNode }) {
+export function Row({
+  title,
+  note,
+  mark,
+  children,
+}: {
+  title: ReactNode;
+  note?: ReactNode;
+  mark?: ReactNode;
+  children?: ReactNode;
+}) {
   return (
     <li className={styles.row}>
       {mark ? <span className={styles.mark}>{mark}</span> : null}

@@ -1,8 +1,27 @@
-import { Ban, CircleAlert, CircleCheck, CircleDashed, CircleHelp, CircleStop, Hand, LoaderCircle, Undo2 } from "lucide-react";
+import {
+  Ban,
+  CircleAlert,
+  CircleCheck,
+  CircleDashed,
+  CircleHelp,
+  CircleStop,
+  Hand,
+  LoaderCircle,
+  Undo2,
+} from "lucide-react";
 import type { ReactNode } from "react";
 import styles from "./Status.module.css";
 
-export type StatusKind = "done" | "failed" | "needs" | "unknown" | "working" | "stopped" | "waiting" | "denied" | "undone";
+export type StatusKind =
+  | "done"
+  | "failed"
+  | "needs"
+  | "unknown"
+  | "working"
+  | "stopped"
+  | "waiting"
+  | "denied"
+  | "undone";
 
 const icons: Record<StatusKind, ReactNode> = {
   done: <CircleCheck />,

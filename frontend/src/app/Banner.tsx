@@ -1,0 +1,27 @@
+import { useEffect, useState } from "react";
+import { useConnection } from "@/state/connection";
+import { Button } from "@/ui/Button";
+import styles from "./shell.module.css";
+
+const patienceMs = 5000;
+
+/** Says that the connection is gone, once that has lasted; a short loss heals without a word. */
+export function Banner({ onRetry }: { onRetry: () => void }) {
+  const { phase, sinceMs, shutdown } = useConnection();
+  const [shownFor, setShownFor] = useState<number>();
+  useEffect(() => {
+    if (phase === "ready") return;
+    const timer = setTimeout(() => setShownFor(sinceMs), Math.max(0, sinceMs + patienceMs - Date.now()));
+    return () => clearTimeout(timer);
+  }, [phase, sinceMs]);
+  if (phase === "ready" || shownFor !== sinceMs) return null;
+  return (
+    <div className={styles.banner} role="alert">
+      <span>
+        {shutdown ? "Countersign has ended." : "The connection to Countersign is lost."} What you see may be behind;
+        what you write is kept. Trying again…
+      </span>
+      <Button onClick={onRetry}>Try now</Button>
+    </div>
+  );
+}

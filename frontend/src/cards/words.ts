@@ -1,0 +1,128 @@
+import { isObject } from "@/gateway/frames";
+import type { CeilingName, EffectClass, Gauge, Outcome, Run } from "@/gateway/protocol.gen";
+import { formatCount, formatDuration } from "@/ui/format";
+import type { StatusKind } from "@/ui/Status";
+
+/** What a ceiling limits, in words. */
+export function ceilingWords(name: CeilingName | undefined): string {
+  switch (name) {
+    case "modelCalls":
+      return "model calls";
+    case "toolCalls":
+      return "tool calls";
+    case "wallTime":
+      return "working time";
+    default:
+      return "one of its ceilings";
+  }
+}
+
+/** How much of a ceiling is used: "3 of 40", "12 s of 10 min". */
+export function gaugeWords(gauge: Gauge): string {
+  if (gauge.name === "wallTime") return `${formatDuration(gauge.used)} of ${formatDuration(gauge.limit)}`;
+  return `${formatCount(gauge.used)} of ${formatCount(gauge.limit)}`;
+}
+
+/** A run's state in words a person would use. */
+export function runWords(run: Run): string {
+  switch (run.state) {
+    case "queued":
+      return "Waiting its turn";
+    case "running":
+      return run.step || "Working";
+    case "parked":
+      return parkWords(run);
+    case "done":
+      return "Done";
+    case "failed":
+      return "Failed";
+    case "stopped":
+      return "Stopped";
+  }
+}
+
+function parkWords(run: Run): string {
+  switch (run.parkReason) {
+    case "approval":
+      return "Waits for your approval";
+    case "question":
+      return "Waits for your answer";
+    case "child":
+      return "Waits for another agent";
+    case "unknown":
+      return "Waits: one step is unknown";
+    case "ceiling":
+      return `Waits: the limit of ${ceilingWords(run.ceiling)} is reached`;
+    case "recovery":
+      return "Waits: interrupted too often";
+    default:
+      return "Waits";
+  }
+}
+
+/** The mark that goes with a run's state. */
+export function runStatus(run: Run): StatusKind {
+  switch (run.state) {
+    case "queued":
+      return "waiting";
+    case "running":
+      return "working";
+    case "parked":
+      return run.parkReason === "unknown" ? "unknown" : run.parkReason === "child" ? "waiting" : "needs";
+    case "done":
+      return "done";
+    case "failed":
+      return "failed";
+    case "stopped":
+      return "stopped";
+  }
+}
+
+export const outcomeWords: Readonly<Record<Outcome, { kind: StatusKind; word: string }>> = {
+  done: { kind: "done", word: "Done" },
+  failed: { kind: "failed", word: "Failed" },
+  unknown: { kind: "unknown", word: "Unknown" },
+  denied: { kind: "denied", word: "Denied" },
+  stopped: { kind: "stopped", word: "Stopped" },
+};
+
+export const classWords: Readonly<Record<EffectClass, string>> = {
+  read: "Read",
+  write: "Changed a file",
+  command: "Ran a command",
+  ask: "Asked you",
+  undo: "Took something back",
+  send: "Sent something",
+};
+
+function textIn(args: unknown, ...names: string[]): string {
+  if (!isObject(args)) return "";
+  for (const name of names) {
+    const value = args[name];
+    if (typeof value === "string" && value !== "") return value;
+    if (Array.isArray(value) && value.length > 0) return value.join(" ");
+  }
+  return "";
+}
+
+/** What a tool call is for, in one line, from its name and arguments. */
+export function toolLine(name: string, args: unknown): { verb: string; object: string } {
+  switch (name) {
+    case "read":
+      return { verb: "Read", object: textIn(args, "path") };
+    case "list":
+      return { verb: "List", object: textIn(args, "path") || "the workspace" };
+    case "search":
+      return { verb: "Search for", object: textIn(args, "pattern", "query", "text") };
+    case "write":
+      return { verb: "Write", object: textIn(args, "path") };
+    case "edit":
+      return { verb: "Edit", object: textIn(args, "path") };
+    case "exec":
+      return { verb: "Run", object: textIn(args, "argv", "command", "cmd") };
+    case "ask":
+      return { verb: "Ask you", object: textIn(args, "question", "text") };
+    default:
+      return { verb: name, object: textIn(args, "path", "query", "url", "name") };
+  }
+}

@@ -1,0 +1,43 @@
+import { ApprovalCard } from "@/cards/ApprovalCard";
+import { ParkedCard } from "@/cards/ParkedCard";
+import { QuestionCard } from "@/cards/QuestionCard";
+import { openQuestions, pendingApprovals, useApprovals } from "@/state/approvals";
+import { openRunOf, useRuns } from "@/state/runs";
+import type { Transcript } from "@/state/transcript";
+import styles from "./chat.module.css";
+import { RunStrip } from "./RunStrip";
+
+/** What is pinned above the composer: cards that wait for the owner, oldest first, and the run strip. */
+export function Dock({ sessionKey, transcript }: { sessionKey: string; transcript: Transcript }) {
+  const approvals = useApprovals();
+  const rows = useRuns((state) => state.rows);
+  const stopping = useRuns((state) => state.stopping);
+  const waiting = pendingApprovals(approvals).filter((approval) => approval.request.sessionKey === sessionKey);
+  const questions = openQuestions(approvals).filter((question) => question.sessionKey === sessionKey);
+  const run = openRunOf(rows, sessionKey);
+  const cards = waiting.length + questions.length;
+  return (
+    <>
+      {cards > 0 || run?.state === "parked" ? (
+        <section className={styles.cards} aria-label="Needs you">
+          {cards > 1 ? <p className={styles.more}>{cards} things need you here, oldest first</p> : null}
+          {waiting.map((approval) => (
+            <ApprovalCard key={approval.id} approval={approval} />
+          ))}
+          {questions.map((question) => (
+            <QuestionCard key={question.id} question={question} />
+          ))}
+          {run ? <ParkedCard run={run} /> : null}
+        </section>
+      ) : null}
+      {run ? (
+        <RunStrip
+          run={run}
+          live={transcript.live}
+          stopping={run.runId in stopping}
+          waiting={transcript.pending.length}
+        />
+      ) : null}
+    </>
+  );
+}

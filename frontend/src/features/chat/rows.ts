@@ -1,0 +1,182 @@
+import type { Approval, Message, Question, Run } from "@/gateway/protocol.gen";
+import type { LiveTool, Transcript } from "@/state/transcript";
+
+export type ToolState = "needs" | "waiting" | "working" | "done" | "failed" | "denied" | "stopped" | "unknown";
+
+/** One tool call as it is shown: what was asked, how far it is, what came out. */
+export interface ToolView {
+  callId: string;
+  name: string;
+  args: unknown;
+  state: ToolState;
+  output: string;
+  receiptId: string | undefined;
+  sentence: string | undefined;
+  startedAtMs: number | undefined;
+}
+
+export type Row =
+  | { kind: "user"; id: string; message: Message }
+  | { kind: "text"; id: string; text: string; message: Message }
+  | { kind: "thinking"; id: string; text: string; live: boolean; redacted: boolean }
+  | { kind: "tool"; id: string; tool: ToolView; approval: Approval | undefined; question: Question | undefined }
+  | { kind: "ended"; id: string; how: "failed" | "stopped"; sentence: string; retry: Message | undefined }
+  | { kind: "live"; id: string; text: string };
+
+/** What rows are made of, besides the transcript. */
+export interface Around {
+  approvals: Readonly<Record<string, Approval>>;
+  questions: Readonly<Record<string, Question>>;
+  runs: Readonly<Record<string, Run>>;
+}
+
+export function textOf(message: Message): string {
+  return (message.content ?? []).map((block) => (block.type === "text" ? block.text : "")).join("");
+}
+
+function byCall<T extends { toolCallId: string }>(items: readonly T[]): Map<string, T> {
+  return new Map(items.map((item) => [item.toolCallId, item]));
+}
+
+/** The stored part of a conversation as rows, oldest first. What streams right now comes after it, from liveRows. */
+export function storedRows(transcript: Pick<Transcript, "messages" | "tools">, around: Around): Row[] {
+  const approvals = byCall(
+    Object.values(around.approvals).map((approval) => ({ approval, toolCallId: approval.request.toolCallId })),
+  );
+  const questions = byCall(Object.values(around.questions));
+  const results = new Map<string, Message>();
+  for (const message of transcript.messages) if (message.toolCallId) results.set(message.toolCallId, message);
+
+  const toolRow = (callId: string, name: string, args: unknown, runId: string | undefined): Row => {
+    const approval = approvals.get(callId)?.approval;
+    const question = questions.get(callId);
+    const run = runId ? around.runs[runId] : undefined;
+    const tool = toolView({
+      callId,
+      name,
+      args,
+      result: results.get(callId),
+      live: transcript.tools[callId],
+      approval,
+      question,
+      run,
+    });
+    return { kind: "tool", id: `tool:${callId}`, tool, approval, question };
+  };
+
+  const rows: Row[] = [];
+  const shown = new Set<string>();
+  const { messages } = transcript;
+  let asked: Message | undefined;
+  messages.forEach((message, at) => {
+    if (message.role === "user") {
+      asked = message;
+      rows.push({ kind: "user", id: message.id, message });
+    }
+    if (message.role === "assistant") {
+      (message.content ?? []).forEach((block, part) => {
+        const id = `${message.id}:${part}`;
+        if (block.type === "text" && block.text.trim() !== "")
+          rows.push({ kind: "text", id, text: block.text, message });
+        if (block.type === "thinking") {
+          rows.push({ kind: "thinking", id, text: block.thinking, live: false, redacted: block.redacted ?? false });
+        }
+        if (block.type === "toolCall") {
+          shown.add(block.id);
+          rows.push(toolRow(block.id, block.name, block.arguments, message.runId));
+        }
+      });
+    }
+    const next = messages[at + 1];
+    if (next?.runId !== message.runId || next?.role === "user") {
+      if (at === messages.length - 1) rows.push(...unstoredTools(transcript, shown, toolRow));
+      const ended = endedRow(message, message.runId ? around.runs[message.runId] : undefined, asked);
+      if (ended) rows.push(ended);
+    }
+  });
+  if (messages.length === 0) rows.push(...unstoredTools(transcript, shown, toolRow));
+  return rows;
+}
+
+// Calls that were seen starting before the message that holds them was stored.
+function unstoredTools(
+  transcript: Pick<Transcript, "tools">,
+  shown: ReadonlySet<string>,
+  toolRow: (callId: string, name: string, args: unknown, runId: string) => Row,
+): Row[] {
+  return Object.values(transcript.tools)
+    .filter((tool) => !shown.has(tool.callId))
+    .map((tool) => toolRow(tool.callId, tool.name, tool.args, tool.runId));
+}
+
+interface ToolFacts {
+  callId: string;
+  name: string;
+  args: unknown;
+  result: Message | undefined;
+  live: LiveTool | undefined;
+  approval: Approval | undefined;
+  question: Question | undefined;
+  run: Run | undefined;
+}
+
+function toolView(facts: ToolFacts): ToolView {
+  const { callId, name, args, result, live } = facts;
+  return {
+    callId,
+    name,
+    args: args ?? live?.args,
+    state: toolState(facts),
+    output: result ? textOf(result) : (live?.output ?? ""),
+    receiptId: result?.receiptId ?? live?.receiptId,
+    sentence: live?.sentence,
+    startedAtMs: live?.startedAtMs,
+  };
+}
+
+function toolState({ result, live, approval, question, run, callId }: ToolFacts): ToolState {
+  if (approval?.status === "denied") return "denied";
+  if (result) return result.isError ? "failed" : "done";
+  if (live?.finished) return live.isError ? "failed" : "done";
+  if (approval?.status === "pending" || (question && question.resolvedAtMs === undefined)) return "needs";
+  if (run?.state === "parked" && run.parkReason === "unknown") return "unknown";
+  if (run && (run.state === "stopped" || run.state === "failed" || run.state === "done")) return "stopped";
+  return live?.callId === callId ? "working" : "waiting";
+}
+
+// Says how a run ended when it did not end well. Its own record knows best; the message alone must do without it.
+function endedRow(last: Message, run: Run | undefined, asked: Message | undefined): Row | undefined {
+  const id = `ended:${last.runId ?? last.id}`;
+  const failed = run ? run.state === "failed" : last.stopReason === "error" || Boolean(last.errorMessage);
+  if (failed) {
+    const sentence = run?.errorMessage || last.errorMessage || "The model did not answer. Nothing was lost.";
+    return { kind: "ended", id, how: "failed", sentence, retry: asked };
+  }
+  const stopped = run ? run.state === "stopped" : last.stopReason === "aborted";
+  return stopped
+    ? {
+        kind: "ended",
+        id,
+        how: "stopped",
+        sentence: "You stopped this. What was done before stays done.",
+        retry: asked,
+      }
+    : undefined;
+}
+
+/** What streams right now: reasoning and text of the reply. */
+export function liveRows(transcript: Pick<Transcript, "live">): Row[] {
+  const { live } = transcript;
+  if (!live) return [];
+  const rows: Row[] = [];
+  if (live.thinking)
+    rows.push({
+      kind: "thinking",
+      id: `live-thinking:${live.runId}`,
+      text: live.thinking,
+      live: true,
+      redacted: false,
+    });
+  if (live.text) rows.push({ kind: "live", id: `live:${live.runId}`, text: live.text });
+  return rows;
+}

@@ -1,0 +1,214 @@
+import { Bot, Cpu, FolderOpen } from "lucide-react";
+import { type ReactNode, useEffect, useState } from "react";
+import { ModelForm } from "@/cards/ModelForm";
+import { Offers } from "@/cards/Offers";
+import { sentenceOf } from "@/gateway/calls";
+import type { AgentRow } from "@/gateway/protocol.gen";
+import { enterHandlers, useImeGuard } from "@/platform/ime";
+import { agentName, updateAgent, useMainAgent } from "@/state/agents";
+import { useConnection } from "@/state/connection";
+import { findModels, makeDefaultModel, useModels } from "@/state/models";
+import { patchSettings } from "@/state/settings";
+import { Button } from "@/ui/Button";
+import { TextField } from "@/ui/Field";
+import { Notice } from "@/ui/Notice";
+import styles from "./first.module.css";
+
+type Step = "model" | "agent";
+
+/** The first minute: a model or practice, a name, a folder. Every step can be left as it is. */
+export function FirstRun({ onDone }: { onDone: () => void }) {
+  const [step, setStep] = useState<Step>("model");
+  const [problem, setProblem] = useState<string>();
+  const agent = useMainAgent();
+
+  const finish = async (): Promise<void> => {
+    try {
+      await patchSettings({ firstRunDone: true });
+      onDone();
+    } catch (error) {
+      setProblem(sentenceOf(error));
+    }
+  };
+  const practise = async (): Promise<void> => {
+    try {
+      const practice = useModels.getState().rows.find((row) => row.provider === "practice");
+      if (practice && !practice.default) await makeDefaultModel(practice);
+      await finish();
+    } catch (error) {
+      setProblem(sentenceOf(error));
+    }
+  };
+
+  return (
+    <main className={styles.screen}>
+      <div className={styles.card}>
+        <header className={styles.head}>
+          <p className={styles.brand}>Countersign</p>
+          <h1>{step === "model" ? "What should your agent think with?" : "Who works for you, and where?"}</h1>
+          <p className={styles.lead}>
+            {step === "model"
+              ? "You are asked before anything changes, and each act leaves a receipt. You can change all of this later."
+              : "Its files stay in one folder. It cannot reach any other until you add it."}
+          </p>
+        </header>
+        {problem ? <Notice tone="failed" role="alert" title={problem} /> : null}
+        {step === "model" ? (
+          <PickModel onPractice={practise} onChosen={() => setStep("agent")} />
+        ) : (
+          <NameAgent
+            key={agent?.id ?? "none"}
+            agent={agent}
+            onBack={() => setStep("model")}
+            onDone={finish}
+            onProblem={setProblem}
+          />
+        )}
+      </div>
+    </main>
+  );
+}
+
+function Choice({
+  icon,
+  title,
+  children,
+  action,
+}: {
+  icon: ReactNode;
+  title: string;
+  children: ReactNode;
+  action: ReactNode;
+}) {
+  return (
+    <section className={styles.choice} aria-label={title}>
+      <span className={styles.icon} aria-hidden="true">
+        {icon}
+      </span>
+      <div className={styles.words}>
+        <h2>{title}</h2>
+        <p>{children}</p>
+      </div>
+      {action}
+    </section>
+  );
+}
+
+function PickModel({ onPractice, onChosen }: { onPractice: () => void; onChosen: () => void }) {
+  const { rows, offers, offersLoad } = useModels();
+  const keychain = useConnection((state) => state.health?.keychain);
+  const [adding, setAdding] = useState(false);
+  useEffect(() => void findModels(), []);
+  const ready = rows.find((row) => row.default && row.provider !== "practice");
+  if (adding) {
+    return (
+      <>
+        {keychain && !["keychain", "file", "session"].includes(keychain.state) ? (
+          <Notice tone="needs" title={keychain.sentence}>
+            {keychain.remedy}
+          </Notice>
+        ) : null}
+        <ModelForm isFirst onCancel={() => setAdding(false)} onDone={onChosen} />
+      </>
+    );
+  }
+  return (
+    <div className={styles.choices}>
+      {ready ? (
+        <Choice
+          icon={<Cpu />}
+          title={ready.name}
+          action={
+            <Button kind="primary" onClick={onChosen}>
+              Go on
+            </Button>
+          }
+        >
+          Already set up.
+        </Choice>
+      ) : null}
+      {offers.length > 0 ? (
+        <section aria-label="Found on this computer" className={styles.offers}>
+          <h2>Found on this computer</h2>
+          <Offers offers={offers} makeDefault onUsed={onChosen} />
+        </section>
+      ) : null}
+      {offersLoad.is === "loading" ? (
+        <p role="status" className={styles.lead}>
+          Looking for models on this computer…
+        </p>
+      ) : null}
+      <Choice
+        icon={<Cpu />}
+        title="A model with a key"
+        action={<Button onClick={() => setAdding(true)}>Add a key</Button>}
+      >
+        Anthropic, OpenAI, or any other with the same interface. The key goes into your keychain.
+      </Choice>
+      <Choice icon={<Bot />} title="Practise first" action={<Button onClick={onPractice}>Practise</Button>}>
+        No AI and no network: a built-in stand-in that understands plain requests, to see how asking and receipts work.
+      </Choice>
+    </div>
+  );
+}
+
+interface NameAgentProps {
+  agent: AgentRow | undefined;
+  onBack: () => void;
+  onDone: () => Promise<void>;
+  onProblem: (sentence: string | undefined) => void;
+}
+
+function NameAgent({ agent, onBack, onDone, onProblem }: NameAgentProps) {
+  const [name, setName] = useState(agent ? agentName(agent) : "");
+  const [folder, setFolder] = useState(agent?.workspace ?? "");
+  const [busy, setBusy] = useState(false);
+  const guard = useImeGuard();
+  const save = async (): Promise<void> => {
+    setBusy(true);
+    onProblem(undefined);
+    try {
+      const renamed = agent && name.trim() !== "" && name.trim() !== agentName(agent);
+      const moved = agent && folder.trim() !== "" && folder.trim() !== agent.workspace;
+      if (agent && (renamed || moved)) {
+        await updateAgent({
+          agentId: agent.id,
+          ...(renamed ? { name: name.trim() } : {}),
+          ...(moved ? { workspace: folder.trim() } : {}),
+        });
+      }
+      await onDone();
+    } catch (error) {
+      onProblem(sentenceOf(error));
+      setBusy(false);
+    }
+  };
+  const keys = enterHandlers<HTMLInputElement>(guard, () => void save());
+  return (
+    <div className={styles.fields}>
+      <TextField
+        label="Name"
+        autoFocus
+        value={name}
+        maxLength={60}
+        onChange={(event) => setName(event.target.value)}
+        {...keys}
+      />
+      <TextField
+        label="Folder"
+        hint="Made for you if it is not there yet"
+        value={folder}
+        onChange={(event) => setFolder(event.target.value)}
+        {...keys}
+      />
+      <div className={styles.actions}>
+        <Button kind="quiet" onClick={onBack}>
+          Back
+        </Button>
+        <Button kind="primary" icon={<FolderOpen />} disabled={busy} onClick={save}>
+          {busy ? "Starting…" : "Start"}
+        </Button>
+      </div>
+    </div>
+  );
+}
