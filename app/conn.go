@@ -22,10 +22,14 @@ const (
 	closeNormal    = 1000
 	closeGoingAway = 1001
 	closeProtocol  = 1002
+	closeTooLarge  = 1009
 	closeInternal  = 1011
 )
 
-var errOrder = errors.New("frames arrive out of order")
+var (
+	errOrder    = errors.New("frames arrive out of order")
+	errTooLarge = errors.New("frame is too large")
+)
 
 // conn is one line between the page and the gateway. Calls of the page run concurrently, so its frames carry their
 // order and are put back into it here. It is safe for concurrent use.
@@ -41,6 +45,7 @@ type conn struct {
 	sent, acked  int
 	sizes        []int // of the frames after acked
 	unacked      int   // sum of sizes
+	limit        int64 // of one frame of the page, in bytes
 	closed       bool
 
 	arrived  chan struct{} // one token: pending changed
@@ -49,7 +54,7 @@ type conn struct {
 
 func newConn(id string, emit func(string, ...any)) *conn {
 	return &conn{
-		id: id, emit: emit, next: 1, pending: map[int][]byte{},
+		id: id, emit: emit, next: 1, pending: map[int][]byte{}, limit: maxPendingBytes,
 		gone: make(chan struct{}), arrived: make(chan struct{}, 1), released: make(chan struct{}, 1),
 	}
 }
@@ -69,6 +74,10 @@ func (c *conn) receive(order int, frame string) error {
 		c.mu.Unlock()
 		return io.EOF
 	}
+	if int64(len(frame)) > c.limit {
+		c.mu.Unlock()
+		return errors.Join(errTooLarge, c.Close(closeTooLarge, "This is too large to send."))
+	}
 	_, twice := c.pending[order]
 	tooMuch := len(c.pending) >= maxPending || c.pendingBytes+len(frame) > maxPendingBytes
 	if order < c.next || twice || tooMuch {
@@ -81,6 +90,13 @@ func (c *conn) receive(order int, frame string) error {
 	c.mu.Unlock()
 	signal(c.arrived)
 	return nil
+}
+
+// SetReadLimit bounds the frames of the page from the next one on, in bytes.
+func (c *conn) SetReadLimit(bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.limit = bytes
 }
 
 // Read returns the next frame in order, io.EOF once the line has ended.

@@ -133,6 +133,32 @@ func TestRepeatedOrDistantFrameEndsTheLine(t *testing.T) {
 	}
 }
 
+func TestFrameOverTheLimitEndsTheLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, f := startPage(t, func(ctx context.Context, tr Transport) error {
+			tr.(interface{ SetReadLimit(int64) }).SetReadLimit(8)
+			return echo(ctx, tr)
+		})
+		id, err := p.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := p.Send(id, 1, "12345678"); err != nil {
+			t.Errorf("a frame of just the limit: %v", err)
+		}
+		if err := p.Send(id, 2, "123456789"); !errors.Is(err, errTooLarge) {
+			t.Errorf("a larger one: %v, want errTooLarge", err)
+		}
+		synctest.Wait()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if len(f.closed) != 1 || !strings.Contains(f.closed[0], " 1009 ") {
+			t.Errorf("the page heard %q, want one close with 1009", f.closed)
+		}
+	})
+}
+
 func TestSlowPageHoldsTheWriterBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const total = maxUnacked + 50

@@ -105,6 +105,8 @@ func (t *tray) run(ctx context.Context) {
 
 // once runs one helper to its end.
 func (t *tray) once(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, t.program)
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -131,13 +133,10 @@ func (t *tray) once(ctx context.Context) error {
 	err = t.listen(traymsg.NewReader(out))
 	close(down)
 	// A helper that stopped making sense must not stay.
-	closing := in.Close()
+	cancel()
 	waited := cmd.Wait()
 	pipes.Wait()
-	if errors.Is(closing, os.ErrClosed) {
-		closing = nil
-	}
-	return errors.Join(err, waited, closing)
+	return errors.Join(err, waited)
 }
 
 // tell sends the newest view, first at once, until the helper is down.
