@@ -73,9 +73,9 @@ func again(env tool.Env, plan tool.Plan, path string) (*place.Place, place.Spot,
 	if err != nil {
 		return nil, s, asChanged(err)
 	}
-	if len(plan.Paths) != 1 || plan.Paths[0].Path != s.Abs {
+	if len(plan.Paths) != 1 || plan.Paths[0].Path != s.Abs || !s.Exists() {
 		p.Close()
-		return nil, s, fmt.Errorf("%w: %s is another file now", tool.ErrPlanChanged, path)
+		return nil, s, fmt.Errorf("%w: %s is gone or another file now", tool.ErrPlanChanged, path)
 	}
 	return p, s, nil
 }

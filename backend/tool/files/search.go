@@ -172,6 +172,8 @@ type hunt struct {
 	large   []string
 	skipped map[string]bool
 	unread  int
+	// moved says that a file found was another one, or none, when it was opened.
+	moved bool
 }
 
 // errEnough ends a walk that has all it may show.
@@ -188,12 +190,17 @@ func (h *hunt) start(ctx context.Context, s place.Spot) error {
 		defer func() { _ = dir.Close() }()
 		err = h.folder(ctx, dir, s.Abs, "", 0)
 	} else {
+		if err := s.RequireFile(); err != nil {
+			return asChanged(err)
+		}
 		var dir *os.Root
 		if dir, err = h.place.OpenParent(s); err != nil {
 			return asChanged(err)
 		}
 		defer func() { _ = dir.Close() }()
-		err = h.file(ctx, dir, s.Info, s.Show)
+		if err = h.file(ctx, dir, s.Info, s.Show); err == nil && h.moved {
+			return fmt.Errorf("%w: %s is another file now", tool.ErrPlanChanged, s.Show)
+		}
 	}
 	if errors.Is(err, errEnough) {
 		return nil
@@ -248,6 +255,7 @@ func (h *hunt) file(ctx context.Context, dir *os.Root, e fs.FileInfo, show strin
 	}
 	f, _, err := place.OpenFile(dir, e.Name())
 	if err != nil {
+		h.moved = h.moved || errors.Is(err, tool.ErrPlanChanged) || errors.Is(err, fs.ErrNotExist)
 		h.unread++
 		return nil
 	}
