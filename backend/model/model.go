@@ -56,6 +56,9 @@ type Response struct {
 type Delta struct {
 	Text     string
 	Thinking string
+	// Reset says that the parts so far belong to an attempt that is given up;
+	// what follows replaces them.
+	Reset bool
 	// ToolName is set when the model has begun to write a call of this tool.
 	ToolName string
 }
@@ -65,8 +68,9 @@ type Delta struct {
 //
 // Stream calls emit in order from one goroutine and returns when the response
 // is complete, ctx has ended (the error is ctx's cause) or the call failed
-// (*Error). The partial response is returned beside an *Error, so that the text
-// that had arrived can be kept as incomplete.
+// (*Error). The text and thinking that had arrived are returned beside either
+// error, so that they can be kept as incomplete; a tool call never is, whole or
+// half, for only a completed turn may act.
 type Provider interface {
 	Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error)
 }
