@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	ossignal "os/signal"
+	"syscall"
 	"time"
 )
 
@@ -17,8 +19,14 @@ const (
 )
 
 // Guard runs a program and starts it again when it ends by a fault, for desktops that do not do so themselves. It
-// returns the program's exit status once it ends well, ctx ends, or faults come too fast.
-func Guard(ctx context.Context, log *slog.Logger, argv []string) int {
+// returns the program's exit status once it ends well, this process is asked to end, or faults come too fast.
+func Guard(log *slog.Logger, argv []string) int {
+	ctx, stop := ossignal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return guard(ctx, log, argv)
+}
+
+func guard(ctx context.Context, log *slog.Logger, argv []string) int {
 	var faults []time.Time
 	for {
 		code, err := guarded(ctx, argv)

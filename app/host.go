@@ -42,7 +42,7 @@ type Transport interface {
 // ErrAlreadyRunning means that another process holds the data directory: raise its window and end.
 var ErrAlreadyRunning = errors.New("countersign already runs on this data directory")
 
-// ErrNobody means that no instance answers on the data directory, so there is nothing to wait for.
+// ErrNobody means that no instance answers on the data directory.
 var ErrNobody = errors.New("no instance answers on this data directory")
 
 // desktop is what the shell asks of the window system, so that the shell can be tested without one.

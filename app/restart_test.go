@@ -48,7 +48,7 @@ func script(t *testing.T, codes ...int) (program, starts string) {
 
 func TestGuardStartsAgainAfterAFaultOnly(t *testing.T) {
 	program, starts := script(t, 3)
-	if code := Guard(t.Context(), slog.New(slog.DiscardHandler), []string{program}); code != 0 {
+	if code := guard(t.Context(), slog.New(slog.DiscardHandler), []string{program}); code != 0 {
 		t.Errorf("exit status %d", code)
 	}
 	noted, err := os.ReadFile(starts)
@@ -64,7 +64,7 @@ func TestGuardEndsWithItsContext(t *testing.T) {
 	program, starts := script(t, 1, 1, 1, 1, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), guardPause/2)
 	defer cancel()
-	if code := Guard(ctx, slog.New(slog.DiscardHandler), []string{program}); code != 0 {
+	if code := guard(ctx, slog.New(slog.DiscardHandler), []string{program}); code != 0 {
 		t.Errorf("exit status %d", code)
 	}
 	noted, err := os.ReadFile(starts)

@@ -14,8 +14,12 @@ import (
 	"countersign/app/notify"
 )
 
-// raiseTimeout is how long a second start waits for the first to show itself; the first may itself be starting.
-const raiseTimeout = 10 * time.Second
+// How a second start waits for the first to show itself.
+const (
+	raisePatience = 10 * time.Second
+	raiseOnce     = 2 * time.Second
+	raiseAgain    = 250 * time.Millisecond
+)
 
 // Options are what the window needs.
 type Options struct {
@@ -30,7 +34,7 @@ type Options struct {
 	// Open opens the host. show is what it calls when another start asks for the window. ErrAlreadyRunning ends this
 	// start and raises the other one's window.
 	Open func(ctx context.Context, show func()) (Host, error)
-	// Raise asks a running instance to show its window. It fails soon when there is none.
+	// Raise asks a running instance to show its window. It fails at once when there is none.
 	Raise func(ctx context.Context) error
 }
 
@@ -40,39 +44,43 @@ type Outcome int
 // Outcomes. Restart asks the caller to start the program again in this one's place.
 const (
 	Done Outcome = iota
-	Failed
 	Restart
 )
 
 // Run shows the window and returns when everything has ended. It must be called on the main goroutine.
 func Run(o Options) (Outcome, error) {
 	// A second start asks the first one before it makes a window of its own, which would only flash up.
-	if raise(o, time.Second) == nil {
+	if raise(o, 0) == nil {
 		return Done, nil
 	}
 	helper, err := trayProgram()
 	if err != nil {
-		return Failed, err
+		return Done, err
 	}
 	s := newShell(o.Logger, helper, func(opened func(string)) notify.Notifier { return notify.New(o.Logger, opened) },
 		newSaid(o.Home, o.Logger))
-	result := Done
+	opened := make(chan error, 1)
 	stopSignals := s.quitOnSignals()
 	defer stopSignals()
 	err = openWindow(s, o.Page, o.Icon, o.Hidden, func() {
-		if err := open(s, o); err != nil {
-			result = Failed
+		err := open(s, o)
+		if opened <- err; err != nil {
 			s.quit()
 		}
 	})
+	var failed error
+	if s.window() != nil {
+		// A window that is closed while the host still opens waits for it, for only an open host can be closed.
+		failed = <-opened
+	}
 	s.end()
 	switch {
 	case err != nil:
-		return Failed, fmt.Errorf("open the window: %w", err)
+		return Done, fmt.Errorf("open the window: %w", err)
 	case s.restarting():
 		return Restart, nil
 	}
-	return result, nil
+	return Done, failed
 }
 
 // open opens the host behind the window, or says why it cannot.
@@ -84,7 +92,7 @@ func open(s *shell, o Options) error {
 	}
 	s.failed()
 	if errors.Is(err, ErrAlreadyRunning) {
-		if err = raise(o, raiseTimeout); err == nil {
+		if err = raise(o, raisePatience); err == nil {
 			s.quit()
 			return nil
 		}
@@ -96,15 +104,16 @@ func open(s *shell, o Options) error {
 	return err
 }
 
-// raise asks the running instance for its window until one answers or the time is over.
-func raise(o Options, within time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), within)
+// raise asks the running instance for its window, again and again for some time, since it may only be starting.
+func raise(o Options, patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience+raiseOnce)
 	defer cancel()
-	again := time.NewTicker(250 * time.Millisecond)
+	until := time.Now().Add(patience)
+	again := time.NewTicker(raiseAgain)
 	defer again.Stop()
 	for {
 		err := o.Raise(ctx)
-		if err == nil || errors.Is(err, ErrNobody) {
+		if err == nil || !time.Now().Before(until) {
 			return err
 		}
 		select {

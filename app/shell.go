@@ -9,6 +9,7 @@ import (
 
 	"countersign/app/notify"
 	"countersign/app/traymsg"
+	"countersign/backend/store"
 )
 
 const (
@@ -28,7 +29,6 @@ const (
 	saysGone    = "That question is no longer open. Nothing was changed by your click."
 	saysFailed  = "Your answer could not be given, and nothing was changed. The window shows what waits."
 	saysTaken   = "Countersign already runs on this data directory, but without a window: perhaps as \"countersign serve\". Your data is safe. Open its page in a browser, or stop it and start Countersign again."
-	saysBroken  = "The window failed several times in a short while and is not started again by itself. Your chats are safe. Please start Countersign again."
 	saysPauseNo = "The agent could not be paused or resumed. Nothing was changed."
 )
 
@@ -366,12 +366,15 @@ func (s *shell) restarting() bool {
 	return s.restart
 }
 
-// failure turns an error of opening the host into what the owner reads.
+// failure turns an error of opening the host into what the owner reads. The store's own refusals are sentences already.
 func failure(err error) string {
-	text := "Countersign could not open your data."
-	var plain interface{ Sentence() string }
-	if errors.As(err, &plain) {
-		text = plain.Sentence()
+	var newer *store.NewerFormatError
+	var corrupt *store.CorruptError
+	switch {
+	case errors.As(err, &newer):
+		return newer.Error()
+	case errors.As(err, &corrupt):
+		return corrupt.Error()
 	}
-	return text + "\n\nNothing was changed. Details: " + err.Error()
+	return "Countersign could not open your data. Nothing was changed.\n\nDetails: " + err.Error()
 }
