@@ -53,17 +53,26 @@ func resolve(env tool.Env, path string) (*place.Place, place.Spot, error) {
 	return p, s, nil
 }
 
-// readPlan is the plan of a tool that changes nothing.
+// readPlan is the plan of a tool that changes nothing, at a spot that exists.
 func readPlan(name string, args any, s place.Spot, sentence string) (tool.Plan, error) {
 	raw, err := tool.Encode(args)
 	if err != nil {
 		return tool.Plan{}, err
 	}
+	kind, err := tool.Encode(readDetail{Folder: s.Info.IsDir()})
+	if err != nil {
+		return tool.Plan{}, err
+	}
 	return tool.Plan{
-		Tool: name, Args: raw, Target: s.Show,
+		Tool: name, Args: raw, Target: s.Show, Detail: kind,
 		Paths: []tool.PlanPath{{Path: s.Abs, Exists: s.Exists(), Outside: s.Outside}},
 		Card:  tool.Card{Sentence: sentence, Reach: []string{"Reads " + s.Show + " and changes nothing."}},
 	}, nil
+}
+
+// readDetail keeps a folder that was to be read from being taken for a file.
+type readDetail struct {
+	Folder bool `json:"folder"`
 }
 
 // again repeats a read's resolution for Do and refuses when the name means
@@ -73,7 +82,9 @@ func again(env tool.Env, plan tool.Plan, path string) (*place.Place, place.Spot,
 	if err != nil {
 		return nil, s, asChanged(err)
 	}
-	if len(plan.Paths) != 1 || plan.Paths[0].Path != s.Abs || !s.Exists() {
+	var was readDetail
+	if len(plan.Paths) != 1 || plan.Paths[0].Path != s.Abs || !s.Exists() ||
+		json.Unmarshal(plan.Detail, &was) != nil || was.Folder != s.Info.IsDir() {
 		p.Close()
 		return nil, s, fmt.Errorf("%w: %s is gone or another file now", tool.ErrPlanChanged, path)
 	}

@@ -128,6 +128,9 @@ func checkReadOnly(t testing.TB, s Subject) {
 // rounds is how often a link is swapped in between Plan and Do.
 const rounds = 500
 
+// raceRounds is how often it is swapped at any moment.
+const raceRounds = 150
+
 // checkSwaps swaps a folder, or the file in it, for a link to the outside: first
 // exactly between Plan and Do, then at any moment from another goroutine.
 func checkSwaps(t testing.TB, s Subject) {
@@ -190,7 +193,7 @@ func race(t testing.TB, s Subject, g *Ground, w swap) (done int) {
 	})
 	defer swapper.Wait()
 	defer close(stop)
-	for round := 0; round < rounds || done == 0 && round < 20*rounds; round++ {
+	for round := 0; round < raceRounds || done == 0 && round < 50*raceRounds; round++ {
 		one, p, err := plan(s, g, s.PathArgs(s.swapPath()))
 		if err != nil {
 			continue
