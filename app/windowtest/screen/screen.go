@@ -39,6 +39,30 @@ type Desktop struct {
 // Start brings the desktop up and ends it with the test.
 func Start(t testing.TB, o Options) *Desktop {
 	t.Helper()
+	d := prepare(t)
+	d.startX()
+	if !o.NoBus {
+		d.startBus()
+		if !o.NoKeychain {
+			d.startKeychain()
+		}
+	} else {
+		d.env = append(d.env, "DBUS_SESSION_BUS_ADDRESS=disabled:")
+	}
+	d.Start("openbox")
+	return d
+}
+
+// StartBus brings up a session bus alone and returns its address.
+func StartBus(t testing.TB) string {
+	t.Helper()
+	d := prepare(t)
+	d.startBus()
+	return d.Bus
+}
+
+func prepare(t testing.TB) *Desktop {
+	t.Helper()
 	d := &Desktop{t: t, Home: t.TempDir()}
 	run := filepath.Join(d.Home, "run")
 	if err := os.MkdirAll(run, 0o700); err != nil {
@@ -50,16 +74,6 @@ func Start(t testing.TB, o Options) *Desktop {
 		"XDG_CACHE_HOME=" + filepath.Join(d.Home, ".cache"), "NO_AT_BRIDGE=1", "GDK_BACKEND=x11",
 		"LIBGL_ALWAYS_SOFTWARE=1",
 	}
-	d.startX()
-	if !o.NoBus {
-		d.startBus()
-		if !o.NoKeychain {
-			d.startKeychain()
-		}
-	} else {
-		d.env = append(d.env, "DBUS_SESSION_BUS_ADDRESS=disabled:")
-	}
-	d.Start("openbox")
 	return d
 }
 
