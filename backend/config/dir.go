@@ -24,7 +24,7 @@ func Dir(flagHome string) (string, error) {
 	}
 	if dir == "" {
 		var err error
-		if dir, err = conventionalDir(); err != nil {
+		if dir, err = ConventionalDir(); err != nil {
 			return "", err
 		}
 	}
@@ -48,7 +48,9 @@ func Dir(flagHome string) (string, error) {
 	return dir, nil
 }
 
-func conventionalDir() (string, error) {
+// ConventionalDir returns the data directory by the convention of the system; it
+// makes nothing.
+func ConventionalDir() (string, error) {
 	// The package reads the environment once, when the program starts.
 	xdg.Reload()
 	name := "Countersign"

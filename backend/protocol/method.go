@@ -56,7 +56,8 @@ const (
 )
 
 // MethodScopes gives the scope each method needs. A method that is not in this
-// table is unknown; connect alone needs none.
+// table is unknown; connect alone needs none. Looking at what waits is reading;
+// deciding is not.
 var MethodScopes = map[Method]Scope{
 	MethodHealth:          ScopeRead,
 	MethodStatus:          ScopeRead,
@@ -76,10 +77,10 @@ var MethodScopes = map[Method]Scope{
 	MethodModelsRemove:    ScopeModels,
 	MethodModelsFound:     ScopeModels,
 	MethodModelsTest:      ScopeModels,
-	MethodApprovalList:    ScopeApprovals,
-	MethodApprovalGet:     ScopeApprovals,
+	MethodApprovalList:    ScopeRead,
+	MethodApprovalGet:     ScopeRead,
 	MethodApprovalResolve: ScopeApprovals,
-	MethodQuestionList:    ScopeQuestions,
+	MethodQuestionList:    ScopeRead,
 	MethodQuestionResolve: ScopeQuestions,
 	MethodRunsList:        ScopeRead,
 	MethodRunsGet:         ScopeRead,

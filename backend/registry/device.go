@@ -10,10 +10,10 @@ import (
 	"countersign/backend/store"
 )
 
-// Device is a paired program. PublicKey is base64url of a raw Ed25519 key.
+// Device is a paired program. Its id is the hash of its public key, so the key
+// itself need not be kept: whoever connects brings it.
 type Device struct {
 	ID         protocol.DeviceID
-	PublicKey  string
 	Name       string
 	Platform   string
 	Scopes     []protocol.Scope
@@ -27,10 +27,10 @@ func AddDevice(tx *store.Tx, d Device) error {
 	if err != nil {
 		return fmt.Errorf("encode scopes: %w", err)
 	}
-	_, err = tx.Exec(`INSERT INTO devices (device_id, public_key, name, platform, scopes_json, paired_at_ms, last_seen_ms)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)
-		ON CONFLICT (device_id) DO UPDATE SET name = ?3, platform = ?4, scopes_json = ?5, paired_at_ms = ?6`,
-		string(d.ID), d.PublicKey, d.Name, d.Platform, string(scopes), d.PairedAtMs)
+	_, err = tx.Exec(`INSERT INTO devices (device_id, name, platform, scopes_json, paired_at_ms, last_seen_ms)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?5)
+		ON CONFLICT (device_id) DO UPDATE SET name = ?2, platform = ?3, scopes_json = ?4, paired_at_ms = ?5`,
+		string(d.ID), d.Name, d.Platform, string(scopes), d.PairedAtMs)
 	if err != nil {
 		return fmt.Errorf("pair device: %w", err)
 	}
@@ -59,12 +59,12 @@ func RemoveDevice(tx *store.Tx, id protocol.DeviceID, nowMs int64) error {
 	return nil
 }
 
-const deviceColumns = `device_id, public_key, name, platform, scopes_json, paired_at_ms, last_seen_ms`
+const deviceColumns = `device_id, name, platform, scopes_json, paired_at_ms, last_seen_ms`
 
 func scanDevice(row interface{ Scan(...any) error }) (Device, error) {
 	var d Device
 	var scopes string
-	if err := row.Scan(&d.ID, &d.PublicKey, &d.Name, &d.Platform, &scopes, &d.PairedAtMs, &d.LastSeenMs); err != nil {
+	if err := row.Scan(&d.ID, &d.Name, &d.Platform, &scopes, &d.PairedAtMs, &d.LastSeenMs); err != nil {
 		return Device{}, err
 	}
 	if err := json.Unmarshal([]byte(scopes), &d.Scopes); err != nil {

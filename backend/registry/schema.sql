@@ -21,7 +21,6 @@ CREATE TABLE IF NOT EXISTS folders (
 
 CREATE TABLE IF NOT EXISTS devices (
   device_id    TEXT PRIMARY KEY,
-  public_key   TEXT NOT NULL,
   name         TEXT NOT NULL,
   platform     TEXT NOT NULL DEFAULT '',
   scopes_json  TEXT NOT NULL,

@@ -37,7 +37,7 @@ func (m *Manager) Resolve(ctx context.Context, id protocol.ApprovalID, v approva
 		}
 		return m.resumeIf(tx, r, protocol.ParkApproval)
 	})
-	return decided, wire(err)
+	return decided, Wire(err)
 }
 
 func (m *Manager) grant(tx *store.Tx, a protocol.Approval, r queue.Run) error {
@@ -68,7 +68,7 @@ func (m *Manager) Answer(ctx context.Context, id protocol.QuestionID, a approval
 		}
 		return m.resumeIf(tx, r, protocol.ParkQuestion)
 	})
-	return answered, wire(err)
+	return answered, Wire(err)
 }
 
 // Resume carries out what a person decided about a run parked at a ceiling, for
@@ -89,7 +89,7 @@ func (m *Manager) Resume(ctx context.Context, p protocol.RunsResumeParams, by st
 		after, err = queue.Get(tx, r.ID)
 		return err
 	})
-	return after, wire(err)
+	return after, Wire(err)
 }
 
 func (m *Manager) choose(tx *store.Tx, r queue.Run, p protocol.RunsResumeParams, by string) error {
@@ -157,7 +157,7 @@ func (m *Manager) Abort(ctx context.Context, key protocol.SessionKey, id protoco
 		}
 		return nil
 	})
-	return stopped, wire(err)
+	return stopped, Wire(err)
 }
 
 func (m *Manager) abort(tx *store.Tx, r queue.Run, by string) error {
@@ -185,12 +185,12 @@ func (m *Manager) Reset(ctx context.Context, key protocol.SessionKey, reason, by
 		s, err = session.Reset(tx, key, protocol.SessionID(m.o.NewID()), reason, m.nowMs())
 		return err
 	})
-	return s, wire(err)
+	return s, Wire(err)
 }
 
 // Delete removes a session; what works or waits in it is stopped.
 func (m *Manager) Delete(ctx context.Context, key protocol.SessionKey, transcript bool, expected protocol.SessionID, by string) error {
-	return wire(m.o.DB.Write(ctx, func(tx *store.Tx) error {
+	return Wire(m.o.DB.Write(ctx, func(tx *store.Tx) error {
 		if err := m.abortAll(tx, key, by); err != nil {
 			return err
 		}
@@ -211,8 +211,8 @@ func (m *Manager) abortAll(tx *store.Tx, key protocol.SessionKey, by string) err
 	return nil
 }
 
-// wire turns what an owner reports into what a client is told.
-func wire(err error) error {
+// Wire turns what an owner reports into what a client is told.
+func Wire(err error) error {
 	var decided *approval.DecidedError
 	switch {
 	case err == nil:

@@ -27,7 +27,7 @@ func (m *Manager) Undo(ctx context.Context, id protocol.ReceiptID, by protocol.R
 		return protocol.NewError(protocol.CodeInvalidRequest, protocol.DetailUndoUnavailable, "This cannot be undone. "+r.Undo.Reason)
 	})
 	if err != nil {
-		return protocol.Receipt{}, wire(err)
+		return protocol.Receipt{}, Wire(err)
 	}
 	state := tool.FileState{Path: before.Path, Exists: before.Existed, Mode: before.Mode, SHA256: before.SHA256}
 	if before.Existed {
