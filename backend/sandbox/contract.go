@@ -18,6 +18,9 @@ const (
 type Plan struct {
 	// Argv is the command as it was asked for; Argv[0] may be a bare name.
 	Argv []string `json:"argv"`
+	// Program is the absolute path by which the program is called. It may be a
+	// link; some programs look at it to decide what they are.
+	Program string `json:"program"`
 	// Executable is the real path of the program, with all links resolved.
 	Executable string `json:"executable"`
 	// ExecutableHash is the hex SHA-256 of the program when somebody besides the
@@ -52,7 +55,7 @@ type Operand struct {
 	// ModifiedNs is set only when SHA256 is empty: nanoseconds since 1970.
 	ModifiedNs int64 `json:"modifiedNs"`
 	// Executed says that the command would run this file as code, so that Run
-	// uses a private copy of it.
+	// uses a private copy of it. Such a file may be at most MaxExecutableBytes long.
 	Executed bool `json:"executed"`
 }
 
@@ -62,7 +65,9 @@ type Root struct {
 	Writable bool
 }
 
-// Place is what a command may see of the owner's files. Hide wins over Roots.
+// Place is what a command may see of the owner's files. Where a root and a
+// hidden path lie inside one another, the inner one decides; for the same path
+// Hide wins. A path that does not exist is left out.
 type Place struct {
 	Roots []Root
 	// Hide lists folders and files that stay invisible even inside a root; the
@@ -102,7 +107,8 @@ type Chunk struct {
 // Result is how a command ended. A command that ran and failed is a Result,
 // not an error.
 type Result struct {
-	// ExitCode is -1 when a signal ended the command.
+	// ExitCode is -1 when a signal ended the command. Under bubblewrap a signal
+	// that Run did not send shows as 128 plus its number, as in a shell.
 	ExitCode int
 	// Signal is its name, such as "killed", or empty.
 	Signal string
@@ -135,4 +141,6 @@ const (
 	// MaxOperands and MaxOperandBytes bound what Resolve reads.
 	MaxOperands     = 64
 	MaxOperandBytes = 64 << 20
+	// MaxExecutableBytes bounds a program that has to be hashed.
+	MaxExecutableBytes = 1 << 30
 )
