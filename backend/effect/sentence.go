@@ -21,6 +21,8 @@ type Facts struct {
 	Answer   string
 	// TimedOut says that a command was ended by its time limit.
 	TimedOut bool
+	// Removed says that an undo took away a file that had not existed before.
+	Removed bool
 	// NeverStarted says that the effect was refused or stopped before it began.
 	NeverStarted bool
 }
@@ -68,7 +70,7 @@ func done(r protocol.Receipt, target string, f Facts) string {
 	case "ask":
 		return fmt.Sprintf("Asked you “%s”; you answered “%s”.", cut(f.Question), cut(f.Answer))
 	case "undo":
-		if r.Evidence.ExistedBefore != nil && !*r.Evidence.ExistedBefore {
+		if f.Removed {
 			return fmt.Sprintf("Removed %s, which had not been there before.", target)
 		}
 		return fmt.Sprintf("Put %s back as it was before.", target)

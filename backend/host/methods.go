@@ -63,6 +63,7 @@ func (h *Host) registerMethods() {
 
 func (h *Host) healthNow(ctx context.Context, _ gateway.Caller, p protocol.HealthParams) (protocol.Health, error) {
 	if p.Probe {
+		h.state.forget()
 		if err := h.state.refresh(ctx); err != nil {
 			return protocol.Health{}, err
 		}

@@ -295,7 +295,7 @@ func (h *Host) relisten(addr string) error {
 // settingsChanged tells clients, and looks at the own state again.
 func (h *Host) settingsChanged() {
 	h.gateway.Broadcast(protocol.EventSettings, protocol.SettingsEvent{Settings: h.settings()})
-	h.state.poke()
+	h.state.forget()
 }
 
 func (h *Host) modelsAdd(ctx context.Context, c gateway.Caller, p protocol.ModelsAddParams) (protocol.ModelsAddResult, error) {

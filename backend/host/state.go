@@ -9,11 +9,15 @@ import (
 	"countersign/backend/approval"
 	"countersign/backend/protocol"
 	"countersign/backend/queue"
+	"countersign/backend/secret"
 	"countersign/backend/store"
 )
 
 // settle gathers the changes of a moment into one look.
 const settle = 50 * time.Millisecond
+
+// askVault is how long an answer about the keychain is believed.
+const askVault = 30 * time.Second
 
 // maxWaiting bounds the approvals a small surface lists; the count is exact.
 const maxWaiting = 12
@@ -44,6 +48,8 @@ type state struct {
 	overview Overview
 	watchers []chan Overview
 	closed   bool
+	kept     secret.Status // of the keychain, as of asked
+	asked    time.Time
 }
 
 func newState(h *Host) *state {
@@ -168,7 +174,7 @@ func words(o Overview) (state, title string) {
 
 func (s *state) build(ctx context.Context, o Overview) protocol.Health {
 	begun := time.Now()
-	vault, box := s.h.vault.Status(ctx), s.h.sandbox.Status()
+	vault, box := s.vault(ctx), s.h.sandbox.Status()
 	h := protocol.Health{
 		OK: true, TsMs: s.h.nowMs(), DefaultAgentID: protocol.MainAgent, Channels: map[string]any{}, ChannelOrder: []string{},
 		Problems: s.h.known(), Paused: o.Paused, NeedsYou: o.NeedsYou, Working: len(o.Running),
@@ -180,6 +186,30 @@ func (s *state) build(ctx context.Context, o Overview) protocol.Health {
 	}
 	h.DurationMs = time.Since(begun).Milliseconds()
 	return h
+}
+
+// vault asks the keychain for its state, which goes over a bus, only now and
+// then.
+func (s *state) vault(ctx context.Context) secret.Status {
+	s.mu.Lock()
+	kept, fresh := s.kept, time.Since(s.asked) < askVault
+	s.mu.Unlock()
+	if fresh {
+		return kept
+	}
+	now := s.h.vault.Status(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept, s.asked = now, time.Now()
+	return now
+}
+
+// forget makes the next look ask the keychain again.
+func (s *state) forget() {
+	s.mu.Lock()
+	s.asked = time.Time{}
+	s.mu.Unlock()
+	s.poke()
 }
 
 // health returns the newest state without looking.

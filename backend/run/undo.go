@@ -48,7 +48,7 @@ func (m *Manager) Undo(ctx context.Context, id protocol.ReceiptID, by protocol.R
 		res, err = m.o.Undo(ctx, env, state, after)
 		return err
 	})
-	receipt, err := m.finishUndo(context.WithoutCancel(ctx), e, r.ID, res, doErr, by)
+	receipt, err := m.finishUndo(context.WithoutCancel(ctx), e, r.ID, res, !state.Exists, doErr, by)
 	if err != nil {
 		return protocol.Receipt{}, err
 	}
@@ -92,7 +92,7 @@ func (m *Manager) startUndo(ctx context.Context, r protocol.Receipt, state tool.
 	return e, permit, err
 }
 
-func (m *Manager) finishUndo(ctx context.Context, e effect.Effect, undoes protocol.ReceiptID, res tool.Result, doErr error, by protocol.ReceiptOrigin) (protocol.Receipt, error) {
+func (m *Manager) finishUndo(ctx context.Context, e effect.Effect, undoes protocol.ReceiptID, res tool.Result, removed bool, doErr error, by protocol.ReceiptOrigin) (protocol.Receipt, error) {
 	if doErr != nil {
 		res = failedResult(res, doErr, false)
 	}
@@ -102,7 +102,7 @@ func (m *Manager) finishUndo(ctx context.Context, e effect.Effect, undoes protoc
 	by.SessionKey, by.AgentID = e.SessionKey, e.AgentID
 	end := effect.Ending{
 		ReceiptID: protocol.ReceiptID(m.o.NewID()), Outcome: res.Outcome, Evidence: res.Evidence, ResultText: res.Content, IsError: res.IsError,
-		Undoes: undoes, Origin: by, Represents: m.o.Owner, Mask: m.o.Mask, NoUndo: "It was an undo itself.",
+		Facts: effect.Facts{Removed: removed}, Undoes: undoes, Origin: by, Represents: m.o.Owner, Mask: m.o.Mask, NoUndo: "It was an undo itself.",
 	}
 	var receipt protocol.Receipt
 	err := m.o.DB.Write(ctx, func(tx *store.Tx) (err error) {
