@@ -146,8 +146,9 @@ func registerForConversations(g *gateway.Gateway) {
 		}
 		return protocol.Run{RunID: p.RunID}, nil
 	})
-	g.Handle(protocol.MethodApprovalList, func(context.Context, gateway.Caller, json.RawMessage) (any, error) {
-		return protocol.ApprovalList{}, nil
+	g.Handle(protocol.MethodApprovalResolve, func(_ context.Context, c gateway.Caller, _ json.RawMessage) (any, error) {
+		by := c.Resolver()
+		return protocol.ApprovalResolveResult{OK: true, Approval: protocol.Approval{Resolver: &by}}, nil
 	})
 }
 

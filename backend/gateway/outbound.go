@@ -365,10 +365,3 @@ func (o *outbound) finish(drop bool) {
 	}
 	o.signal()
 }
-
-// buffered is what waits for the client, in bytes.
-func (o *outbound) buffered() int64 {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.bytes
-}

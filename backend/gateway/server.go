@@ -73,7 +73,7 @@ func (g *Gateway) Listen(addr string, o HTTPOptions) (*Server, error) {
 	s.http = &http.Server{
 		Handler:           g.handler(newOrigin(port), o, s.serveConn),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(g.log.Handler(), slog.LevelDebug),
+		MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(g.log.Handler(), slog.LevelDebug),
 	}
 	g.mu.Lock()
 	if g.stopping {

@@ -50,7 +50,7 @@ type ConnectParams struct {
 	Resume      *ResumeParams `json:"resume,omitempty"`
 }
 
-// ResumeParams, our own, asks for the durable changes after a sequence.
+// ResumeParams asks for the durable changes after a sequence; our own.
 type ResumeParams struct {
 	AfterSeq int64 `json:"afterSeq"`
 }
@@ -100,7 +100,7 @@ type HelloOK struct {
 	Changes  *HelloChange `json:"changes,omitempty"`
 }
 
-// HelloChange, our own, tells the newest durable sequence and whether the
+// HelloChange tells the newest durable sequence and whether the
 // sequence asked for can still be replayed; if not, reload everything.
 type HelloChange struct {
 	LastSeq  int64 `json:"lastSeq"`

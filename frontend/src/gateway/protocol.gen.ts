@@ -728,7 +728,7 @@ export interface ConnectParams {
   resume?: ResumeParams;
 }
 
-/** ResumeParams, our own, asks for the durable changes after a sequence. */
+/** ResumeParams asks for the durable changes after a sequence; our own. */
 export interface ResumeParams {
   afterSeq: number;
 }
@@ -781,7 +781,7 @@ export interface HelloOK {
 }
 
 /**
- * HelloChange, our own, tells the newest durable sequence and whether the
+ * HelloChange tells the newest durable sequence and whether the
  * sequence asked for can still be replayed; if not, reload everything.
  */
 export interface HelloChange {
@@ -1978,7 +1978,8 @@ export interface ToolsCatalogParams {
 
 /**
  * MethodScopes gives the scope each method needs. A method that is not in this
- * table is unknown; connect alone needs none.
+ * table is unknown; connect alone needs none. Looking at what waits is reading;
+ * deciding is not.
  */
 export const METHOD_SCOPES: Readonly<Partial<Record<Method, Scope | "">>> = {
   health: "operator.read",
@@ -1999,10 +2000,10 @@ export const METHOD_SCOPES: Readonly<Partial<Record<Method, Scope | "">>> = {
   "models.remove": "operator.models",
   "models.found": "operator.models",
   "models.test": "operator.models",
-  "exec.approval.list": "operator.approvals",
-  "exec.approval.get": "operator.approvals",
+  "exec.approval.list": "operator.read",
+  "exec.approval.get": "operator.read",
   "exec.approval.resolve": "operator.approvals",
-  "question.list": "operator.questions",
+  "question.list": "operator.read",
   "question.resolve": "operator.questions",
   "runs.list": "operator.read",
   "runs.get": "operator.read",
