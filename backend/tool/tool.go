@@ -228,6 +228,8 @@ func (e *DeniedError) Error() string { return e.Sentence }
 // was changed. It is told to the owner.
 type ConflictError struct {
 	Sentence string
+	// AlreadyRestored says that things are as they were before the change.
+	AlreadyRestored bool
 }
 
 // Error returns the sentence.

@@ -12,20 +12,9 @@ import (
 	"countersign/backend/tool/internal/place"
 )
 
-// ConflictError reports a file that is no longer as the change left it, so that
-// undoing would lose what came after. Sentence is for the person.
-type ConflictError struct {
-	Sentence string
-	// AlreadyRestored says that the file is as it was before the change.
-	AlreadyRestored bool
-}
-
-// Error returns the sentence.
-func (e *ConflictError) Error() string { return e.Sentence }
-
 // Undo puts a file back to before: its former content and mode, or its absence.
 // It first demands that the file is still as the change left it, by its hash
-// afterSHA256; else it is a *ConflictError and nothing is touched. Folders that
+// afterSHA256; else it is a *tool.ConflictError and nothing is touched. Folders that
 // the change made stay. Like every path, before.Path must lie in a writable folder
 // of env (*tool.DeniedError) and lead there without a link.
 func Undo(ctx context.Context, env tool.Env, before tool.FileState, afterSHA256 string) (tool.Result, error) {
@@ -65,7 +54,7 @@ func undoable(show string, now present, before tool.FileState, afterSHA256 strin
 	case now.exists && now.sha == afterSHA256:
 		return nil
 	case now.exists == before.Exists && now.sha == before.SHA256:
-		return &ConflictError{Sentence: show + " is already as it was before; there is nothing to undo.", AlreadyRestored: true}
+		return &tool.ConflictError{Sentence: show + " is already as it was before; there is nothing to undo.", AlreadyRestored: true}
 	case !now.exists:
 		return conflict(show, "has been removed since")
 	}
@@ -73,7 +62,7 @@ func undoable(show string, now present, before tool.FileState, afterSHA256 strin
 }
 
 func conflict(show, how string) error {
-	return &ConflictError{Sentence: fmt.Sprintf("%s %s, so it was left as it is. Compare it with the receipt and change it by hand.", show, how)}
+	return &tool.ConflictError{Sentence: fmt.Sprintf("%s %s, so it was left as it is. Compare it with the receipt and change it by hand.", show, how)}
 }
 
 // asConflict keeps a refusal of the place and turns what moved into a conflict.
