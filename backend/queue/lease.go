@@ -17,7 +17,7 @@ type Lease struct {
 }
 
 // Boot raises the epoch: every lease of an older one is void from the commit on.
-// clean tells whether the boot before ended in order; first, that there was none.
+// clean tells whether the boot before ended in order, or that there was none.
 func Boot(tx *store.Tx, nowMs int64) (epoch int64, clean bool, err error) {
 	var ended sql.NullInt64
 	err = tx.QueryRow(`SELECT ended_at_ms FROM boots ORDER BY epoch DESC LIMIT 1`).Scan(&ended)
@@ -64,11 +64,17 @@ func Next(q store.Querier) (id protocol.RunID, ok bool, err error) {
 }
 
 // Claim takes a queued run under a new lease of this epoch, or reports
-// ErrWrongState when it is no longer queued.
+// ErrWrongState when it is no longer queued or its lane is held by an older run,
+// and ErrLeaseLost when a later boot has begun.
 func Claim(tx *store.Tx, id protocol.RunID, epoch, nowMs int64) (Lease, error) {
+	if err := ofThisBoot(tx, epoch); err != nil {
+		return Lease{}, err
+	}
 	res, err := tx.Exec(`UPDATE runs SET state = 'running', lease_epoch = ?, lease_no = lease_no + 1, park_reason = '', park_detail = '', parked_at_ms = 0,
 			step = 'Starting', started_at_ms = CASE started_at_ms WHEN 0 THEN ? ELSE started_at_ms END, version = version + 1
-		WHERE run_id = ? AND state = 'queued'`, epoch, nowMs, string(id))
+		WHERE run_id = ? AND state = 'queued' AND NOT EXISTS (
+			SELECT 1 FROM runs o WHERE o.session_key = runs.session_key AND o.seq < runs.seq AND o.state IN ('queued','running','parked'))`,
+		epoch, nowMs, string(id))
 	if err := changedOne(res, err, "claim run", id); err != nil {
 		return Lease{}, err
 	}
@@ -82,6 +88,9 @@ func Claim(tx *store.Tx, id protocol.RunID, epoch, nowMs int64) (Lease, error) {
 
 // Held reads the run of a lease, or reports ErrLeaseLost when the lease is void.
 func Held(tx *store.Tx, l Lease) (Run, error) {
+	if err := ofThisBoot(tx, l.Epoch); err != nil {
+		return Run{}, err
+	}
 	r, err := Get(tx, l.Run)
 	if err != nil {
 		return Run{}, err
@@ -90,6 +99,18 @@ func Held(tx *store.Tx, l Lease) (Run, error) {
 		return Run{}, ErrLeaseLost
 	}
 	return r, nil
+}
+
+// ofThisBoot refuses an epoch that a later boot has made void.
+func ofThisBoot(tx *store.Tx, epoch int64) error {
+	var newest int64
+	if err := tx.QueryRow(`SELECT coalesce(max(epoch), 0) FROM boots`).Scan(&newest); err != nil {
+		return fmt.Errorf("read epoch: %w", err)
+	}
+	if newest != epoch {
+		return ErrLeaseLost
+	}
+	return nil
 }
 
 // changedOne turns an update that touched no row into ErrWrongState.

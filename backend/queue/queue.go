@@ -4,15 +4,18 @@
 // States of a run, every arrow once:
 //
 //	queued  → running   Claim: its session lane is free
-//	queued  → stopped   Stop
+//	queued  → stopped   Finish
 //	running → parked    Park: it waits for a person
 //	running → queued    Release: a clean stop, a pause, or a restart
 //	running → done      Finish
 //	running → failed    Finish
 //	running → stopped   Finish
 //	parked  → queued    Resume: a person decided
-//	parked  → stopped   Stop
+//	parked  → stopped   Finish
 //	parked  → failed    Finish: given up
+//
+// RequestStop notes a wish on any run that has not ended, Advance counts for a
+// running one, Raise lifts a ceiling of a parked one; none of them moves it.
 //
 // Within one session the oldest run that has not ended holds the lane: no other
 // is claimed before it has ended, also while it is parked. A run writes only

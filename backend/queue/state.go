@@ -79,16 +79,17 @@ type Ending struct {
 	ErrorKind    protocol.ErrorKind
 }
 
-// Finish ends a running run, or a parked or queued one that is stopped or given
-// up.
+// Finish ends a running run, a parked one that is given up, or any open one that
+// is stopped. Its input, if it was never taken, is dropped.
 func Finish(tx *store.Tx, id protocol.RunID, e Ending, nowMs int64) error {
 	if !e.State.Ended() {
 		return fmt.Errorf("finish run %s as %s: %w", id, e.State, ErrWrongState)
 	}
-	from := `('running')`
-	if e.State != protocol.RunDone {
-		from = `('running','parked','queued')`
-	}
+	from := map[protocol.RunState]string{
+		protocol.RunDone:    `('running')`,
+		protocol.RunFailed:  `('running','parked')`,
+		protocol.RunStopped: `('running','parked','queued')`,
+	}[e.State]
 	res, err := tx.Exec(`UPDATE runs SET state = ?, error_message = ?, error_kind = ?, ended_at_ms = ?, park_reason = '', park_detail = '', parked_at_ms = 0,
 			step = '', version = version + 1
 		WHERE run_id = ? AND state IN `+from, string(e.State), e.ErrorMessage, string(e.ErrorKind), nowMs, string(id))
@@ -125,9 +126,13 @@ func Raise(tx *store.Tx, id protocol.RunID, c protocol.CeilingName) error {
 		return fmt.Errorf("raise ceiling %q: %w", c, ErrWrongState)
 	}
 	mark := "," + string(c) + ","
-	res, err := tx.Exec(`UPDATE runs SET `+column+` = `+column+` * 2, raised = raised || ?1
+	res, err := tx.Exec(`UPDATE runs SET `+column+` = `+column+` * 2, raised = raised || ?1, version = version + 1
 		WHERE run_id = ?2 AND state = 'parked' AND instr(raised, ?1) = 0`, mark, string(id))
-	return changedOne(res, err, "raise ceiling of", id)
+	if err := changedOne(res, err, "raise ceiling of", id); err != nil {
+		return err
+	}
+	emitRun(tx, id, 0)
+	return nil
 }
 
 // TakeNote returns the note a person left for the model, once.
