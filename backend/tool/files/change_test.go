@@ -172,24 +172,17 @@ func TestFilesThatRunByThemselvesAreHighRisk(t *testing.T) {
 	}
 }
 
-func TestAFolderPutInTheWayIsANewQuestion(t *testing.T) {
-	g := tooltest.NewGround(t)
-	p := plan(t, files.Write{}, g, "path", "a/b/c/new.txt", "content", "x")
-	for _, change := range []func(){
-		func() { g.Write("a", "a file") },
-		func() { g.Remove("a"); g.Write("a/b/other", "") },
-		func() { g.Write("a/b/c/new.txt", "taken") },
-	} {
-		change()
+func TestWhatAppearsInTheWayIsANewQuestion(t *testing.T) {
+	for _, name := range []string{"a", "a/b", "a/b/c/new.txt"} {
+		g := tooltest.NewGround(t)
+		p := plan(t, files.Write{}, g, "path", "a/b/c/new.txt", "content", "x")
+		g.Write(name, "in the way")
 		before := g.Tree()
-		if _, err := (files.Write{}).Do(context.Background(), g.Env, p, nil); !errors.Is(err, tool.ErrPlanChanged) && g.Read("a/b/c/new.txt") != "x" {
-			t.Error(err)
-		} else if err == nil {
-			g.Remove("a")
-			continue
+		if _, err := (files.Write{}).Do(context.Background(), g.Env, p, nil); !errors.Is(err, tool.ErrPlanChanged) {
+			t.Errorf("%s: %v", name, err)
 		}
 		if diff := before.Diff(g.Tree()); diff != "" {
-			t.Error(diff)
+			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }

@@ -1,0 +1,4 @@
+package files
+
+// TempName shows where a plan's new content waits.
+var TempName = tempName
