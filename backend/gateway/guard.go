@@ -43,24 +43,27 @@ func (o origin) judge(r *http.Request) verdict {
 		return verdict{refusal: "This address is not Countersign's. Open it as http://127.0.0.1 with its port."}
 	}
 	const foreign = "Another page asked for this. Countersign answers its own page only."
+	from, origins := single(r.Header, "Origin")
+	// The page's host is the one it asks: a page from localhost does not get to use
+	// the cookie of 127.0.0.1.
+	ours := origins == 1 && from == "http://"+r.Host
+	if origins > 0 && !ours {
+		return verdict{refusal: foreign}
+	}
 	site, sites := single(r.Header, "Sec-Fetch-Site")
+	if isUpgrade(r) {
+		// A browser always names the origin of a WebSocket; what it says of the site
+		// differs, for to some a ws: address is another site than the page's http:.
+		if sites > 0 && !ours {
+			return verdict{refusal: foreign}
+		}
+		return verdict{samePage: ours}
+	}
 	if sites > 1 || sites == 1 && site != "same-origin" && site != "none" {
 		return verdict{refusal: foreign}
 	}
-	from, origins := single(r.Header, "Origin")
-	switch {
-	case origins > 1:
-		return verdict{refusal: foreign}
-	case origins == 1:
-		// The page's host is the one it asks: a page from localhost does not get to
-		// use the cookie of 127.0.0.1.
-		if from != "http://"+r.Host {
-			return verdict{refusal: foreign}
-		}
+	if ours {
 		return verdict{samePage: true}
-	case isUpgrade(r) && sites > 0:
-		// A browser always names the origin of a WebSocket.
-		return verdict{refusal: foreign}
 	}
 	return verdict{}
 }
