@@ -1188,6 +1188,12 @@ export interface FileBlock {
 /** Blocks is a message's content; its JSON carries the type of each block. */
 export type Blocks = Block[];
 
+/**
+ * UnreadableBlock stands in the place of a block that this version cannot read,
+ * because a newer one wrote it. What is stored stays as it is.
+ */
+export const UNREADABLE_BLOCK = "[This part was written by another version of Countersign and cannot be shown here.]";
+
 /** Every value of {@link Method}, in order. */
 export const METHODS = [
   "connect",
