@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -193,8 +194,14 @@ func (bs Blocks) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads blocks by their type; a plain string is one text block,
-// and a block of a type unknown here is an error.
+// UnreadableBlock stands in the place of a block that this version cannot read,
+// because a newer one wrote it. What is stored stays as it is.
+const UnreadableBlock = "[This part was written by another version of Countersign and cannot be shown here.]"
+
+// UnmarshalJSON reads blocks by their type; a plain string is one text block. A
+// block that cannot be read becomes a text block that says so: it costs that
+// part and never the conversation around it. What is no block at all is an
+// error.
 func (bs *Blocks) UnmarshalJSON(data []byte) error {
 	var text string
 	if err := json.Unmarshal(data, &text); err == nil {
@@ -224,27 +231,32 @@ func decodeBlock(raw json.RawMessage) (Block, error) {
 	if err := json.Unmarshal(raw, &head); err != nil {
 		return nil, fmt.Errorf("decode block: %w", err)
 	}
+	if head.Type == "" {
+		return nil, errors.New("decode block: it has no type")
+	}
 	switch head.Type {
 	case BlockText:
-		return decodeAs[TextBlock](raw)
+		return decodeAs[TextBlock](raw), nil
 	case BlockThinking:
-		return decodeAs[ThinkingBlock](raw)
+		return decodeAs[ThinkingBlock](raw), nil
 	case BlockToolCall:
-		return decodeAs[ToolCallBlock](raw)
+		return decodeAs[ToolCallBlock](raw), nil
 	case BlockImage:
-		return decodeAs[ImageBlock](raw)
+		return decodeAs[ImageBlock](raw), nil
 	case BlockFile:
-		return decodeAs[FileBlock](raw)
+		return decodeAs[FileBlock](raw), nil
 	}
-	return nil, fmt.Errorf("decode block: unknown type %q", head.Type)
+	return TextBlock{Text: UnreadableBlock}, nil
 }
 
-func decodeAs[T Block](raw json.RawMessage) (Block, error) {
+// decodeAs reads a block of a known type; one whose fields have other shapes
+// than here comes from another version too.
+func decodeAs[T Block](raw json.RawMessage) Block {
 	var b T
 	if err := json.Unmarshal(raw, &b); err != nil {
-		return nil, fmt.Errorf("decode block: %w", err)
+		return TextBlock{Text: UnreadableBlock}
 	}
-	return b, nil
+	return b
 }
 
 // Text joins the text blocks.

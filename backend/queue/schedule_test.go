@@ -3,9 +3,7 @@ package queue_test
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"testing"
 
 	"countersign/backend/protocol"
@@ -32,13 +30,21 @@ type schedule struct {
 // TestRandomSchedulesLoseNothing prints its seed when it fails; give it back
 // with -rapid.seed.
 func TestRandomSchedulesLoseNothing(t *testing.T) {
-	dir, checks := t.TempDir(), 0
+	db := newRig(t).db
 	rapid.Check(t, func(rt *rapid.T) {
-		checks++
 		s := &schedule{
-			rig: start(rt, filepath.Join(dir, strconv.Itoa(checks))), t: rt, order: map[protocol.SessionKey][]protocol.RunID{},
+			rig: &rig{TB: rt, db: db}, t: rt, order: map[protocol.SessionKey][]protocol.RunID{},
 			leases: map[protocol.RunID]queue.Lease{}, parked: map[protocol.RunID]bool{}, ended: map[protocol.RunID]bool{}, consumed: map[protocol.RunID]int{},
 		}
+		s.must(func(tx *store.Tx) error {
+			for _, table := range []string{"inputs", "runs", "switches", "boots"} {
+				if _, err := tx.Exec(`DELETE FROM ` + table); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		s.boot()
 		rt.Repeat(map[string]func(*rapid.T){
 			"accept": s.accepts, "claim": s.claims, "park": s.parks, "resume": s.resumes, "release": s.releases, "finish": s.finishes,
 			"stop": s.stops, "crash": s.crashes, "pause": s.pauses, "": s.holds,

@@ -171,12 +171,30 @@ func Delete(tx *store.Tx, key protocol.SessionKey, transcript bool, expected pro
 	if _, err := tx.Exec(`UPDATE sessions SET deleted_at_ms = ?, version = version + 1 WHERE session_key = ?`, nowMs, string(key)); err != nil {
 		return fmt.Errorf("delete session: %w", err)
 	}
+	if _, err := tx.Exec(`UPDATE windows SET ended_at_ms = ?, reason = 'deleted' WHERE session_id = ?`, nowMs, string(s.ID)); err != nil {
+		return fmt.Errorf("end transcript: %w", err)
+	}
 	if transcript {
-		if _, err := tx.Exec(`DELETE FROM messages WHERE session_id IN (SELECT session_id FROM windows WHERE session_key = ?)`, string(key)); err != nil {
-			return fmt.Errorf("erase transcript: %w", err)
+		if err := erase(tx, key); err != nil {
+			return err
 		}
 	}
 	emit(tx, key, nowMs)
+	return nil
+}
+
+// erase removes what was said in every window of a session, and what its head
+// quotes of it.
+func erase(tx *store.Tx, key protocol.SessionKey) error {
+	for _, q := range []string{
+		`DELETE FROM messages WHERE session_id IN (SELECT session_id FROM windows WHERE session_key = ?)`,
+		`UPDATE windows SET message_count = 0 WHERE session_key = ?`,
+		`UPDATE sessions SET title = '', preview = '' WHERE session_key = ?`,
+	} {
+		if _, err := tx.Exec(q, string(key)); err != nil {
+			return fmt.Errorf("erase transcript: %w", err)
+		}
+	}
 	return nil
 }
 

@@ -80,10 +80,13 @@ func Shorten(text string) string {
 }
 
 // ReplaceFrom takes a message and all that followed it out of the active
-// history, or reports ErrNotFound when it is not there.
+// history, and moves its session's head back. It reports ErrNotFound when the
+// message is not there, or the window is no longer its session's: an older one
+// is kept as it was.
 func ReplaceFrom(tx *store.Tx, id protocol.SessionID, message protocol.MessageID, nowMs int64) error {
 	res, err := tx.Exec(`UPDATE messages SET replaced_at_ms = ?1 WHERE session_id = ?2 AND replaced_at_ms = 0
-		AND seq >= (SELECT seq FROM messages WHERE message_id = ?3 AND session_id = ?2 AND replaced_at_ms = 0)`, nowMs, string(id), string(message))
+		AND seq >= (SELECT seq FROM messages WHERE message_id = ?3 AND session_id = ?2 AND replaced_at_ms = 0)
+		AND EXISTS (SELECT 1 FROM sessions WHERE session_id = ?2 AND deleted_at_ms = 0)`, nowMs, string(id), string(message))
 	if err != nil {
 		return fmt.Errorf("replace messages: %w", err)
 	}
@@ -97,19 +100,48 @@ func ReplaceFrom(tx *store.Tx, id protocol.SessionID, message protocol.MessageID
 	if _, err := tx.Exec(`UPDATE windows SET message_count = message_count - ? WHERE session_id = ?`, n, string(id)); err != nil {
 		return fmt.Errorf("replace messages: %w", err)
 	}
+	return moveHeadBack(tx, id, nowMs)
+}
+
+// moveHeadBack makes a session's title and preview from what is left of its
+// active history, so that a list never shows words that were taken back.
+func moveHeadBack(tx *store.Tx, id protocol.SessionID, nowMs int64) error {
+	left, err := History(tx, id)
+	if err != nil {
+		return err
+	}
+	title, preview := "", ""
+	for _, m := range left {
+		text := Shorten(m.Content.Text())
+		if m.Role == protocol.RoleToolResult || text == "" {
+			continue
+		}
+		preview = text
+		if title == "" && m.Role == protocol.RoleUser {
+			title = text
+		}
+	}
+	var key protocol.SessionKey
+	err = tx.QueryRow(`UPDATE sessions SET title = ?, preview = ?, updated_at_ms = max(updated_at_ms, ?), version = version + 1 WHERE session_id = ?
+		RETURNING session_key`, title, preview, nowMs, string(id)).Scan(&key)
+	if err != nil {
+		return fmt.Errorf("move head: %w", err)
+	}
+	emit(tx, key, nowMs)
 	return nil
 }
 
 // History reads the whole active transcript of a window, oldest first.
 func History(q store.Querier, id protocol.SessionID) ([]protocol.Message, error) {
-	return query(q, `SELECT message_json FROM messages WHERE session_id = ? AND replaced_at_ms = 0 ORDER BY seq`, string(id))
+	return query(q, `SELECT `+messageColumns+` FROM messages WHERE session_id = ? AND replaced_at_ms = 0 ORDER BY seq`, string(id))
 }
 
-// Page reads the newest limit messages older than beforeSeq (0: the newest of
-// all), oldest first, and whether there are older ones.
+// Page reads the newest limit messages (at least one) older than beforeSeq (0:
+// the newest of all), oldest first, and whether there are older ones.
 func Page(q store.Querier, id protocol.SessionID, beforeSeq int64, limit int) (page []protocol.Message, more bool, err error) {
-	page, err = query(q, `SELECT message_json FROM (
-			SELECT seq, message_json FROM messages WHERE session_id = ?1 AND replaced_at_ms = 0 AND (?2 = 0 OR seq < ?2) ORDER BY seq DESC LIMIT ?3
+	limit = max(limit, 1)
+	page, err = query(q, `SELECT `+messageColumns+` FROM (
+			SELECT `+messageColumns+` FROM messages WHERE session_id = ?1 AND replaced_at_ms = 0 AND (?2 = 0 OR seq < ?2) ORDER BY seq DESC LIMIT ?3
 		) ORDER BY seq`, string(id), beforeSeq, limit+1)
 	if err != nil {
 		return nil, false, err
@@ -122,26 +154,31 @@ func Page(q store.Querier, id protocol.SessionID, beforeSeq int64, limit int) (p
 
 // OfRun reads the messages of one run in its window, oldest first.
 func OfRun(q store.Querier, id protocol.SessionID, run protocol.RunID) ([]protocol.Message, error) {
-	return query(q, `SELECT message_json FROM messages WHERE run_id = ? AND session_id = ? AND replaced_at_ms = 0 ORDER BY seq`, string(run), string(id))
+	return query(q, `SELECT `+messageColumns+` FROM messages WHERE run_id = ? AND session_id = ? AND replaced_at_ms = 0 ORDER BY seq`, string(run), string(id))
 }
 
 // Message reads one message and its session's key, or ErrNotFound.
 func Message(q store.Querier, id protocol.MessageID) (protocol.Message, protocol.SessionKey, error) {
-	var raw string
 	var key protocol.SessionKey
-	err := q.QueryRow(`SELECT m.message_json, w.session_key FROM messages m JOIN windows w ON w.session_id = m.session_id WHERE m.message_id = ?`, string(id)).Scan(&raw, &key)
+	err := q.QueryRow(`SELECT w.session_key FROM messages m JOIN windows w ON w.session_id = m.session_id WHERE m.message_id = ?`, string(id)).Scan(&key)
 	if errors.Is(err, sql.ErrNoRows) {
 		return protocol.Message{}, "", ErrNotFound
 	}
 	if err != nil {
 		return protocol.Message{}, "", fmt.Errorf("read message: %w", err)
 	}
-	var m protocol.Message
-	if err := json.Unmarshal([]byte(raw), &m); err != nil {
-		return protocol.Message{}, "", fmt.Errorf("decode message %s: %w", id, err)
+	found, err := query(q, `SELECT `+messageColumns+` FROM messages WHERE message_id = ?`, string(id))
+	if err != nil {
+		return protocol.Message{}, "", err
 	}
-	return m, key, nil
+	return found[0], key, nil
 }
+
+const messageColumns = `message_json, message_id, seq, role, run_id, at_ms`
+
+// unreadable stands in the place of a message whose row cannot be decoded. One
+// damaged row costs that message, and everybody sees it; the conversation stays.
+const unreadable = "[This message is damaged or was written by another version of Countersign, and cannot be shown.]"
 
 func query(q store.Querier, sqlText string, args ...any) ([]protocol.Message, error) {
 	rows, err := q.Query(sqlText, args...)
@@ -152,12 +189,14 @@ func query(q store.Querier, sqlText string, args ...any) ([]protocol.Message, er
 	var out []protocol.Message
 	for rows.Next() {
 		var raw sql.RawBytes
-		if err := rows.Scan(&raw); err != nil {
+		var row protocol.Message
+		if err := rows.Scan(&raw, &row.ID, &row.Seq, &row.Role, &row.RunID, &row.TimestampMs); err != nil {
 			return nil, fmt.Errorf("read transcript: %w", err)
 		}
 		var m protocol.Message
 		if err := json.Unmarshal(raw, &m); err != nil {
-			return nil, fmt.Errorf("decode transcript: %w", err)
+			m = row
+			m.Content, m.Incomplete = protocol.Blocks{protocol.TextBlock{Text: unreadable}}, true
 		}
 		out = append(out, m)
 	}
