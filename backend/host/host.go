@@ -125,8 +125,8 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	return h, nil
 }
 
-// schemas are the owners' tables in composed order.
-func schemas() []store.Schema {
+// Schemas are the owners' tables in composed order.
+func Schemas() []store.Schema {
 	return []store.Schema{registry.Schema(), blob.Schema(), session.Schema(), queue.Schema(), effect.Schema(), approval.Schema()}
 }
 
@@ -135,7 +135,7 @@ func (h *Host) openStores(ctx context.Context) (err error) {
 		return fmt.Errorf("read settings: %w", err)
 	}
 	h.db, err = store.Open(ctx, store.Options{
-		Path: filepath.Join(h.o.Home, "state.db"), Schemas: schemas(), Format: SchemaFormat, Logger: h.log, Now: h.o.Now, Sync: h.o.Sync,
+		Path: filepath.Join(h.o.Home, "state.db"), Schemas: Schemas(), Format: SchemaFormat, Logger: h.log, Now: h.o.Now, Sync: h.o.Sync,
 	})
 	if err != nil {
 		return err

@@ -76,8 +76,9 @@ const (
 type Question struct {
 	Act    Act
 	Powers Powers
-	// Outside says that the plan touches a place outside every folder.
-	Outside  bool
+	// Refused is the clause by which the tool says that no one may allow the plan,
+	// such as a path outside every folder; its zero value means none.
+	Refused  Clause
 	PlanHash string
 	// Truncated says that nobody can be shown the whole plan.
 	Truncated bool
@@ -95,7 +96,6 @@ type Question struct {
 var (
 	ClauseDenied      = Clause{"tool-denied", "This agent is not allowed to use this tool."}
 	ClauseNotGiven    = Clause{"tool-not-given", "This agent was not given this tool."}
-	ClauseOutside     = Clause{"outside-folders", "It lies outside the folders you opened to this agent."}
 	ClauseReadInside  = Clause{"read-inside", "Reading inside the folders you opened is allowed."}
 	ClauseAskOwner    = Clause{"ask-owner", "Asking you is always allowed."}
 	ClauseWriteAsks   = Clause{"write-asks", "Changing files is asked each time."}
@@ -115,8 +115,8 @@ func Decide(q Question) Decision {
 	if len(q.Powers.Allow) > 0 && !slices.Contains(q.Powers.Allow, q.Act.Tool) && !slices.Contains(q.Powers.Allow, "group:"+q.Act.Group) {
 		return Decision{Verdict: Deny, Clause: ClauseNotGiven}
 	}
-	if q.Outside {
-		return Decision{Verdict: Deny, Clause: ClauseOutside}
+	if q.Refused != (Clause{}) {
+		return Decision{Verdict: Deny, Clause: q.Refused}
 	}
 	command := q.Act.Group == GroupCommands
 	if q.Act.Outward && q.ReadTainted && q.PrivateInReach {

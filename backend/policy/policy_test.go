@@ -18,6 +18,7 @@ var (
 
 func TestDecide(t *testing.T) {
 	now := time.Unix(1000, 0)
+	outside := policy.Clause{ID: "outside-folders", Text: "It lies outside."}
 	grant := []policy.Grant{{ID: "g", PlanHash: "h", Remaining: -1}}
 	rows := []struct {
 		name    string
@@ -26,8 +27,8 @@ func TestDecide(t *testing.T) {
 		clause  policy.Clause
 	}{
 		{"read inside is allowed", policy.Question{Act: read}, policy.Allow, policy.ClauseReadInside},
-		{"read outside is refused", policy.Question{Act: read, Outside: true}, policy.Deny, policy.ClauseOutside},
-		{"a grant cannot open the outside", policy.Question{Act: read, Outside: true, PlanHash: "h", Grants: grant}, policy.Deny, policy.ClauseOutside},
+		{"read outside is refused", policy.Question{Act: read, Refused: outside}, policy.Deny, outside},
+		{"a grant cannot open the outside", policy.Question{Act: read, Refused: outside, PlanHash: "h", Grants: grant}, policy.Deny, outside},
 		{"write is asked", policy.Question{Act: write}, policy.Ask, policy.ClauseWriteAsks},
 		{"command in a sandbox is asked", policy.Question{Act: run, Sandboxed: true}, policy.Ask, policy.ClauseCommandAsks},
 		{"command without a sandbox is asked", policy.Question{Act: run}, policy.Ask, policy.ClauseNoSandbox},

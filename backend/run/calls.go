@@ -199,9 +199,6 @@ func (j *journal) settleNew(tx *store.Tx, r queue.Run, c *call) error {
 
 // decide puts one planned call to policy.
 func (j *journal) decide(tx *store.Tx, c *call) (policy.Decision, error) {
-	if c.denied != nil {
-		return policy.Decision{Verdict: policy.Deny, Clause: policy.Clause{ID: c.denied.Clause, Text: c.denied.Sentence}}, nil
-	}
 	grants, err := approval.Grants(tx, j.run.SessionID, c.hash)
 	if err != nil {
 		return policy.Decision{}, err
@@ -211,8 +208,8 @@ func (j *journal) decide(tx *store.Tx, c *call) (policy.Decision, error) {
 		Act: Act(c.tool.Spec()), Powers: policy.Powers{Allow: j.agent.Allow, Deny: j.agent.Deny}, PlanHash: c.hash, Truncated: c.plan.Card.Truncated,
 		Sandboxed: j.m.o.Sandboxed(), ReadTainted: j.readTainted(), PrivateInReach: true, Now: now,
 	}
-	for _, p := range c.plan.Paths {
-		q.Outside = q.Outside || p.Outside
+	if c.denied != nil {
+		q.Refused = policy.Clause{ID: c.denied.Clause, Text: c.denied.Sentence}
 	}
 	for _, g := range grants {
 		pg := policy.Grant{ID: g.ID, PlanHash: g.PlanHash, Remaining: g.Remaining}
