@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/adrg/xdg"
 )
@@ -61,8 +60,4 @@ func ConventionalDir() (string, error) {
 		return "", fmt.Errorf("your home folder is not known; name a data directory with --home or %s", HomeVariable)
 	}
 	return filepath.Join(xdg.DataHome, name), nil
-}
-
-func shellQuote(s string) string {
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -9,6 +9,14 @@ import (
 	"time"
 )
 
+// detected is a Status with the path of bwrap and those of its options that work
+// here.
+type detected struct {
+	Status
+	tool    string
+	options []string
+}
+
 const probeTimeout = 5 * time.Second
 
 var bwrapPlaces = []string{"/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"}
@@ -52,9 +60,8 @@ func probeBubblewrap(tool string) detected {
 		message, ok := tryBubblewrap(tool, options)
 		if ok {
 			return detected{
-				Status:  Status{Mechanism: MechanismBubblewrap, Reason: "Commands run in a bubblewrap sandbox."},
-				tool:    tool,
-				options: options,
+				Status: Status{Mechanism: MechanismBubblewrap, Reason: "Commands run in a bubblewrap sandbox."},
+				tool:   tool, options: options,
 			}
 		}
 		last = message

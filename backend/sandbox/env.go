@@ -96,16 +96,6 @@ func envValue(env []string, name string) string {
 	return ""
 }
 
-func withEnv(env []string, name, value string) []string {
-	out := make([]string, 0, len(env)+1)
-	for _, pair := range env {
-		if !strings.HasPrefix(pair, name+"=") {
-			out = append(out, pair)
-		}
-	}
-	return append(out, name+"="+value)
-}
-
 // searchPath returns the folders of a PATH that a command can see: absolute,
 // existing, and either of the system or a tool folder named bin. Folders of
 // launch scripts, such as shims of version managers, need the owner's home

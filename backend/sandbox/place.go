@@ -62,6 +62,27 @@ func covering(mounts []mount, path string) (mount, bool) {
 	return mount{}, false
 }
 
+// guards returns the folders between a writable root and something hidden in it.
+// They must not be renamed: what is hidden would move along to a place where the
+// next command sees it. They come outer ones first.
+func guards(mounts []mount) []string {
+	var list []string
+	for i, m := range mounts {
+		if !m.hidden {
+			continue
+		}
+		outer, ok := covering(mounts[:i], filepath.Dir(m.path))
+		if !ok || outer.hidden || !outer.writable {
+			continue
+		}
+		for dir := filepath.Dir(m.path); dir != outer.path && isWithin(dir, outer.path); dir = filepath.Dir(dir) {
+			list = append(list, dir)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
 // visible says whether a command in this place could read path.
 func visible(mounts []mount, toolDirs []string, path string) bool {
 	if m, ok := covering(mounts, path); ok {

@@ -213,3 +213,13 @@ func TestInnerPlacesDecide(t *testing.T) {
 		}
 	}
 }
+
+func TestGuardsAreTheFoldersBetween(t *testing.T) {
+	mounts := []mount{
+		{path: "/r", writable: true}, {path: "/q"}, {path: "/q/a/data", hidden: true}, {path: "/r/data", hidden: true},
+		{path: "/r/a/b/data", hidden: true}, {path: "/r/a/c/data", hidden: true}, {path: "/r/a/c/data/ws", writable: true},
+	}
+	if got := guards(mounts); !slices.Equal(got, []string{"/r/a", "/r/a/b", "/r/a/c"}) {
+		t.Fatalf("got %q", got)
+	}
+}

@@ -62,6 +62,9 @@ func profile(mounts []mount, tools []string, private string, network bool) strin
 			line("allow file-read* " + path)
 		}
 	}
+	for _, dir := range guards(mounts) {
+		line("deny file-write-unlink (literal " + quoteProfile(dir) + ")")
+	}
 	line("allow file-read* (subpath " + quoteProfile(filepath.Join(private, "code")) + ")")
 	line("allow file-read* file-write* (subpath " + quoteProfile(filepath.Join(private, "home")) + ")")
 	for _, dir := range macHidden {

@@ -384,6 +384,26 @@ func TestTheOwnersThingsAreInvisible(t *testing.T) {
 	}
 }
 
+func TestWhatIsHiddenCannotBeMovedIntoView(t *testing.T) {
+	b := boxed(t)
+	b.write("a/b/data/state.db", "canary", 0o600)
+	b.write("a/free", "x", 0o600)
+	b.write("a/ro/kept", "x", 0o600)
+	b.place.Hide = []string{filepath.Join(b.dir, "a/b/data")}
+	b.place.Roots = append(b.place.Roots, Root{Path: filepath.Join(b.dir, "a/ro")})
+	for _, script := range []string{"mv a moved", "mv a/b a/moved", "mv a/b/data a/b/moved", "rm -rf a", "mv a/b .", "echo y > a/ro/kept"} {
+		if res := b.run("sh", "-c", script); res.ExitCode == 0 {
+			t.Errorf("%q was possible", script)
+		}
+	}
+	if res := b.run("sh", "-c", "grep -rs canary . ; echo y > a/new && echo z > a/b/new && mv a/new a/b/other && cat a/b/other"); res.Stdout != "y\n" {
+		t.Errorf("%+v", res)
+	}
+	if text, err := os.ReadFile(filepath.Join(b.dir, "a/b/data/state.db")); err != nil || string(text) != "canary" {
+		t.Fatalf("%q, %v", text, err)
+	}
+}
+
 func TestAReadOnlyRootCannotBeChanged(t *testing.T) {
 	b := boxed(t)
 	b.write("note", "text", 0o666)

@@ -36,15 +36,6 @@ type Runner struct {
 	until time.Time // a failure is looked at again after this moment
 }
 
-// detected is a Status with what is needed to use it.
-type detected struct {
-	Status
-	// tool is the path of bwrap or sandbox-exec.
-	tool string
-	// options are those of bwrap that work here.
-	options []string
-}
-
 // retryDetection is how long a failed detection is believed.
 const retryDetection = 15 * time.Second
 

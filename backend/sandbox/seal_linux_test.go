@@ -168,7 +168,7 @@ func TestChangedContentNeverRuns(t *testing.T) {
 		path := b.write("s.sh", "#!/bin/sh\necho good\n", 0o755)
 		argv := [][]string{{"sh", "s.sh"}, {"./s.sh"}, {"bash", "s.sh"}, {"env", "sh", "s.sh"}}[try%4]
 		p := b.plan(argv...)
-		delay := time.Duration(rng.IntN(30_000)) * time.Microsecond
+		delay := time.Duration(rng.IntN(10_000)) * time.Microsecond
 		if try%10 == 0 {
 			delay = 0
 		}

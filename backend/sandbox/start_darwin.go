@@ -12,6 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// detected is a Status with the path of sandbox-exec.
+type detected struct {
+	Status
+	tool string
+}
+
 const sandboxExec = "/usr/bin/sandbox-exec"
 
 func detect() detected {

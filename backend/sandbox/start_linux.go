@@ -251,7 +251,7 @@ func (b *bwrapArgs) build(m detected, req request) error {
 			b.add("--ro-bind-try", dir, dir)
 		}
 	}
-	for _, mt := range req.mounts {
+	for _, mt := range withGuards(req.mounts) {
 		b.mount(mt, req)
 	}
 	if err := b.copies(req.launch.files); err != nil {
@@ -259,6 +259,17 @@ func (b *bwrapArgs) build(m detected, req request) error {
 	}
 	b.add("--remount-ro", "/", "--chdir", req.spec.Plan.Dir)
 	return nil
+}
+
+// withGuards adds the guarded folders as mounts of their own, for a mount point
+// cannot be renamed. Shorter paths come first, so none covers what is inside it.
+func withGuards(mounts []mount) []mount {
+	list := slices.Clone(mounts)
+	for _, dir := range guards(mounts) {
+		list = append(list, mount{path: dir, writable: true})
+	}
+	slices.SortStableFunc(list, func(a, b mount) int { return len(a.path) - len(b.path) })
+	return list
 }
 
 func (b *bwrapArgs) mount(mt mount, req request) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -54,4 +55,14 @@ func linkOrSkip(target, path string) error { return os.Symlink(target, path) }
 // command builds an exec.Cmd without its search on PATH.
 func command(path string, argv []string, dir string, env []string) *exec.Cmd {
 	return &exec.Cmd{Path: path, Args: argv, Dir: dir, Env: env}
+}
+
+func withEnv(env []string, name, value string) []string {
+	out := make([]string, 0, len(env)+1)
+	for _, pair := range env {
+		if !strings.HasPrefix(pair, name+"=") {
+			out = append(out, pair)
+		}
+	}
+	return append(out, name+"="+value)
 }

@@ -12,6 +12,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// detected is a Status; there is no mechanism to remember more of.
+type detected struct {
+	Status
+}
+
 func detect() detected {
 	return detected{Status: Status{
 		Mechanism: MechanismNone,
