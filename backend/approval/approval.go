@@ -6,6 +6,8 @@
 // no other. Deciding is one conditional UPDATE; whoever comes second is told who
 // decided, when and where. An allowed approval is used up once (Consume). Silence
 // decides nothing.
+//
+// States of a question: pending → answered | cancelled, and no other.
 package approval
 
 import (
@@ -14,7 +16,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 
 	"countersign/backend/protocol"
 	"countersign/backend/store"
@@ -122,13 +124,22 @@ func query(q store.Querier, sqlText string, args ...any) ([]protocol.Approval, e
 	return out, rows.Err()
 }
 
+// minPrefix is the least of an identifier that is looked up, in bytes; maxRune
+// ends the range of all that begin with it.
+const (
+	minPrefix = 4
+	maxRune   = "\U0010FFFF"
+)
+
 // Get reads an approval by its id or a prefix of at least four characters that
 // fits no other.
 func Get(q store.Querier, id protocol.ApprovalID) (protocol.Approval, error) {
-	if len(id) < 4 || strings.ContainsAny(string(id), "%_") {
+	if len(id) < minPrefix {
 		return protocol.Approval{}, ErrNotFound
 	}
-	found, err := query(q, `SELECT `+columns+` FROM approvals WHERE approval_id LIKE ? || '%' ORDER BY approval_id = ?1 DESC LIMIT 2`, string(id))
+	// A range, not LIKE: an identifier has no wildcards, and the index serves it.
+	found, err := query(q, `SELECT `+columns+` FROM approvals WHERE approval_id >= ?1 AND approval_id < ?2 ORDER BY approval_id LIMIT 2`,
+		string(id), string(id)+maxRune)
 	switch {
 	case err != nil:
 		return protocol.Approval{}, err
@@ -203,13 +214,14 @@ func Decide(tx *store.Tx, id protocol.ApprovalID, v Verdict, nowMs int64) (proto
 	return now, nil
 }
 
+// offered says whether a pending approval can be decided so. Refusing is always
+// possible, and what nobody could be shown whole can only be refused, whatever
+// the request says.
 func offered(a protocol.Approval, d protocol.Decision) bool {
-	for _, o := range a.Request.AllowedDecisions {
-		if o == d {
-			return true
-		}
+	if d == protocol.Deny {
+		return true
 	}
-	return false
+	return !a.Request.Truncated && slices.Contains(a.Request.AllowedDecisions, d)
 }
 
 func settle(tx *store.Tx, id protocol.ApprovalID, state protocol.ApprovalState, v Verdict, nowMs int64) (bool, error) {
@@ -233,8 +245,11 @@ func settle(tx *store.Tx, id protocol.ApprovalID, state protocol.ApprovalState, 
 }
 
 // Cancel ends every pending approval and question of a run, with the reason why
-// nobody needs to decide any more.
+// nobody needs to decide any more. It touches nothing for an empty run.
 func Cancel(tx *store.Tx, run protocol.RunID, reason string, nowMs int64) error {
+	if run == "" {
+		return nil // an empty run selects those of all runs
+	}
 	pending, err := Pending(tx, run)
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ func AddGrant(tx *store.Tx, g Grant, nowMs int64) error {
 }
 
 // Grants reads the grants of a session's window for one plan that have not been
-// revoked or used up.
+// revoked or used up. One that has expired is among them: policy has the clock.
 func Grants(q store.Querier, session protocol.SessionID, planHash string) ([]Grant, error) {
 	rows, err := q.Query(`SELECT grant_id, approval_id, agent_id, session_id, tool, plan_hash, remaining, expires_at_ms FROM grants
 		WHERE session_id = ? AND plan_hash = ? AND revoked_at_ms = 0 AND remaining <> 0 ORDER BY created_at_ms`, string(session), planHash)

@@ -12,8 +12,9 @@ import (
 	"countersign/backend/store"
 )
 
-// ErrAnswered reports a question that was answered before.
-var ErrAnswered = errors.New("this question was answered already")
+// ErrAnswered reports a question that was answered or cancelled before; the
+// question as it is tells which.
+var ErrAnswered = errors.New("this question no longer waits for an answer")
 
 // ErrNoAnswer reports an answer that names no option of the question and has no
 // text, or text where none was asked for.
@@ -107,7 +108,8 @@ func oneQuestion(q store.Querier, where, arg string) (protocol.Question, error) 
 	return question, nil
 }
 
-// AnswerQuestion answers an open question once.
+// AnswerQuestion answers an open question once, or reports ErrAnswered with the
+// question as it is, or ErrNoAnswer.
 func AnswerQuestion(tx *store.Tx, id protocol.QuestionID, a Answer, by protocol.Resolver, nowMs int64) (protocol.Question, error) {
 	q, err := GetQuestion(tx, id)
 	if err != nil {
@@ -116,6 +118,7 @@ func AnswerQuestion(tx *store.Tx, id protocol.QuestionID, a Answer, by protocol.
 	if q.State != "pending" {
 		return q, ErrAnswered
 	}
+	a.Text = strings.TrimSpace(a.Text)
 	if !fits(q, a) {
 		return q, ErrNoAnswer
 	}
@@ -136,20 +139,22 @@ func AnswerQuestion(tx *store.Tx, id protocol.QuestionID, a Answer, by protocol.
 	return GetQuestion(tx, id)
 }
 
+// fits says whether an answer names options of the question, each once, several
+// only where several may be chosen, and has text only where text is taken. A
+// question without options takes text.
 func fits(q protocol.Question, a Answer) bool {
-	text := strings.TrimSpace(a.Text)
-	if text != "" && !q.FreeText && len(q.Options) > 0 {
+	if a.Text != "" && !q.FreeText && len(q.Options) > 0 {
 		return false
 	}
 	if len(a.Options) > 1 && !q.Multiple {
 		return false
 	}
-	for _, label := range a.Options {
-		if !slices.ContainsFunc(q.Options, func(o protocol.QuestionOption) bool { return o.Label == label }) {
+	for i, label := range a.Options {
+		if slices.Contains(a.Options[:i], label) || !slices.ContainsFunc(q.Options, func(o protocol.QuestionOption) bool { return o.Label == label }) {
 			return false
 		}
 	}
-	return text != "" || len(a.Options) > 0
+	return a.Text != "" || len(a.Options) > 0
 }
 
 func cancelQuestions(tx *store.Tx, run protocol.RunID, nowMs int64) error {
