@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -85,24 +86,29 @@ func plainNumbers(value any) any {
 	return value
 }
 
-// maxNumber bounds what is worked out exactly; 1e999999999 would fill memory.
-const maxNumber = 32
+// Bounds of what is worked out exactly: 1e-999999999 is nine digits to write and
+// hours to compute.
+const (
+	maxNumber   = 32
+	maxExponent = 40
+)
 
 func plainNumber(n json.Number) json.Number {
 	s := string(n)
 	if !strings.ContainsAny(s, ".eE") || len(s) > maxNumber {
 		return n
 	}
-	f, err := n.Float64()
-	if err != nil || f > 1<<53 || f < -(1<<53) {
+	if at := strings.IndexAny(s, "eE"); at >= 0 {
+		exponent, err := strconv.Atoi(s[at+1:])
+		if err != nil || exponent > maxExponent || exponent < -maxExponent {
+			return n
+		}
+	}
+	exact, ok := new(big.Rat).SetString(s)
+	if !ok || !exact.IsInt() || exact.Num().BitLen() > 53 {
 		return n
 	}
-	exact, _, err := big.ParseFloat(s, 10, 256, big.ToNearestEven)
-	if err != nil || !exact.IsInt() {
-		return n
-	}
-	whole, _ := exact.Int(nil)
-	return json.Number(whole.String())
+	return json.Number(exact.Num().String())
 }
 
 // Decode reads checked arguments into a tool's own struct. A mismatch, which

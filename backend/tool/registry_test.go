@@ -108,6 +108,8 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 		{"open", `{"limit":0}`, "limit: minimum"},
 		{"open", `{"limit":1.5}`, "limit: type"},
 		{"open", `{"limit":1e400}`, "out of range"},
+		{"open", `{"limit":1e-999999999}`, "limit: minimum"},
+		{"open", `{"limit":1e999999999}`, "out of range"},
 		{"open", `{"options":[{"label":"a"},{"lable":"b"}]}`, "options[]"},
 		{"need", `{"path":""}`, "path: minLength"},
 		{"opne", `{}`, `There is no tool named "opne". Did you mean "open"?`},
@@ -143,6 +145,7 @@ func TestArgumentsBecomeCanonical(t *testing.T) {
 		` { "path" : "a<b>&\u00e9" , "deep" : true } `: `{"deep":true,"path":"a<b>&é"}`,
 		`{"limit":5.0}`:                `{"limit":5}`,
 		`{"limit":5e1}`:                `{"limit":50}`,
+		`{"limit":1.5e1}`:              `{"limit":15}`,
 		`{"path":"a","path":"b"}`:      `{"path":"b"}`,
 		`{"options":[{"label":"\n"}]}`: `{"options":[{"label":"\n"}]}`,
 	} {
@@ -199,7 +202,7 @@ func someJSON(r *rand.Rand, depth int) string {
 }
 
 func FuzzCheck(f *testing.F) {
-	for _, seed := range []string{"", "{}", "[]", `{"path":"x"}`, `{"limit":1e2}`, `"`, "\xff", `{"options":[{}]}`, `{"limit":1e999999999}`} {
+	for _, seed := range []string{"", "{}", "[]", `{"path":"x"}`, `{"limit":1e2}`, `"`, "\xff", `{"options":[{}]}`, `{"limit":1e999999999}`, `{"limit":1e-999999999}`} {
 		f.Add(seed)
 	}
 	r := registry(f)

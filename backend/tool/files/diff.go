@@ -122,15 +122,6 @@ func walkBack(trace [][]int, x, y int) []span {
 	return back
 }
 
-// changedLines counts lines as a person does: a replaced line is one.
-func changedLines(spans []span) int {
-	n := 0
-	for _, s := range spans {
-		n += max(s.a1-s.a0, s.b1-s.b0)
-	}
-	return n
-}
-
 // unified writes the changes as a unified diff. Line ends are marked when more
 // than one kind occurs, so that a change of them is seen. cut says that it is
 // not whole.

@@ -46,6 +46,15 @@ func viewOf(show string, was present, after []byte) view {
 	return v
 }
 
+// changedLines counts lines as a person does: a replaced line is one.
+func changedLines(spans []span) int {
+	n := 0
+	for _, s := range spans {
+		n += max(s.a1-s.a0, s.b1-s.b0)
+	}
+	return n
+}
+
 // newView shows all of the new content.
 func newView(show, sentence, from string, b []string) view {
 	v := view{sentence: sentence, lines: len(b)}
