@@ -191,7 +191,7 @@ func TestOutcomes(t *testing.T) {
 			one := toolexec.New(&fakeRunner{result: c.result, err: c.err}, nil)
 			r, err := one.Do(context.Background(), g.Env, plan(t, one, g, `{"argv":["ls"]}`), nil)
 			must(t, err)
-			if r.Outcome != c.outcome || r.IsError != c.isError {
+			if r.Outcome != c.outcome || r.IsError != c.isError || r.TimedOut != c.result.TimedOut {
 				t.Errorf("outcome %q, error %v", r.Outcome, r.IsError)
 			}
 			if got := r.Evidence.ExitStatus; (got == nil) != (c.exit == nil) || got != nil && *got != *c.exit {

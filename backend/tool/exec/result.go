@@ -36,6 +36,7 @@ func resultOf(a args, d detail, plan tool.Plan, r sandbox.Result) tool.Result {
 	case r.Stopped:
 		out.Outcome, ended = protocol.OutcomeStopped, "was stopped"
 	case r.TimedOut:
+		out.TimedOut = true
 		out.Outcome, ended = protocol.OutcomeStopped, fmt.Sprintf("was ended after %d s, its time limit", a.TimeoutSeconds)
 	case r.Signal != "":
 		ended = "was ended by the signal " + r.Signal
