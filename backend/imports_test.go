@@ -21,6 +21,7 @@ type level struct {
 var levels = []level{
 	{"mains", []string{"cmd"}},
 	{"root", []string{"host"}},
+	{"caller", []string{"client"}},
 	{"front door", []string{"gateway", "inbox"}},
 	{"conductor", []string{"run", "agent", "delivery"}},
 	{"doer", []string{"model", "tool", "channel", "runner", "sandbox", "mcp", "skill", "workspace", "egress"}},

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"countersign/backend/client"
 	"countersign/backend/protocol"
 )
 
@@ -53,12 +54,12 @@ func chat(ctx context.Context, g *globals, key, text string, out io.Writer) erro
 			err = errors.Join(err, encErr)
 		}
 	}
-	return errors.Join(err, c.close())
+	return errors.Join(err, c.Close())
 }
 
 // follower sends one message and follows its run to an end or a wait.
 type follower struct {
-	client  *client
+	client  *client.Conn
 	out     io.Writer
 	stream  bool
 	line    chatLine
@@ -68,14 +69,14 @@ type follower struct {
 
 func (f *follower) send(ctx context.Context, key, text string) error {
 	var ack protocol.ChatSendResult
-	err := f.client.call(ctx, protocol.MethodChatSend, protocol.ChatSendParams{SessionKey: key, Message: text, IdempotencyKey: uuid.NewString()}, &ack)
+	err := call(ctx, f.client, protocol.MethodChatSend, protocol.ChatSendParams{SessionKey: key, Message: text, IdempotencyKey: uuid.NewString()}, &ack)
 	f.line.RunID = ack.RunID
 	return err
 }
 
 func (f *follower) follow(ctx context.Context) error {
 	for {
-		e, err := f.client.event(ctx)
+		e, err := f.client.Event(ctx)
 		if err != nil {
 			return err
 		}

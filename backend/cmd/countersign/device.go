@@ -67,7 +67,7 @@ func pairDevice(ctx context.Context, g *globals, ticket string) (protocol.Device
 	if err != nil {
 		return "", err
 	}
-	if err := errors.Join(c.close(), g.keepKey(ctx, key)); err != nil {
+	if err := errors.Join(c.Close(), g.keepKey(ctx, key)); err != nil {
 		return "", err
 	}
 	return host.DeviceID(key), nil

@@ -107,8 +107,8 @@ func readKey(cmd *cobra.Command, fromStdin bool) (string, error) {
 func models[R any](ctx context.Context, g *globals, m protocol.Method, params any) (R, error) {
 	if c, err := dial(ctx, g, reading()); err == nil {
 		var out R
-		err := c.call(ctx, m, params, &out)
-		return out, errors.Join(err, c.close())
+		err := call(ctx, c, m, params, &out)
+		return out, errors.Join(err, c.Close())
 	}
 	var out R
 	dir, err := g.dir()
