@@ -18,7 +18,7 @@ export default defineConfig(({ mode }) => {
   return {
     root: gallery ? at("./gallery") : at("."),
     base: "./",
-    resolve: { alias: { "@": at("./src") } },
+    resolve: { alias: { "@gallery": at("./gallery"), "@": at("./src") } },
     plugins: gallery ? [react()] : [react(), keepMarker],
     build: {
       outDir: gallery ? at("./node_modules/.gallery") : at("./dist"),

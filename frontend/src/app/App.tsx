@@ -5,6 +5,7 @@ import { useConnection } from "@/state/connection";
 import { useSettings } from "@/state/settings";
 import { Toasts } from "@/ui/Toasts";
 import { TooltipProvider } from "@/ui/Tooltip";
+import { Boundary } from "./Boundary";
 import { LiveRegion } from "./LiveRegion";
 import { Shell } from "./Shell";
 import { Starting } from "./Starting";
@@ -17,17 +18,19 @@ export function App({ onRetry }: { onRetry: () => void }) {
   const known = everReady && (firstRunDone !== undefined || load.is === "failed");
   return (
     <TooltipProvider>
-      <Router hook={useHashLocation}>
-        {known ? null : <Starting onRetry={onRetry} />}
-        {known && firstRunDone === false ? (
-          <FirstRun
-            onDone={() => {
-              window.location.hash = "/chat";
-            }}
-          />
-        ) : null}
-        {known && firstRunDone !== false ? <Shell onRetry={onRetry} /> : null}
-      </Router>
+      <Boundary resetOn="">
+        <Router hook={useHashLocation}>
+          {known ? null : <Starting onRetry={onRetry} />}
+          {known && firstRunDone === false ? (
+            <FirstRun
+              onDone={() => {
+                window.location.hash = "/chat";
+              }}
+            />
+          ) : null}
+          {known && firstRunDone !== false ? <Shell onRetry={onRetry} /> : null}
+        </Router>
+      </Boundary>
       <Toasts />
       <LiveRegion />
     </TooltipProvider>

@@ -22,7 +22,7 @@ function useAgentState(needs: number, working: number): { kind: StatusKind; word
   if (health?.paused) return { kind: "stopped", word: "Paused" };
   if (needs > 0) return { kind: "needs", word: "Needs you" };
   if (working > 0) return { kind: "working", word: "Working" };
-  return { kind: "done", word: "Ready" };
+  return { kind: "idle", word: "Ready" };
 }
 
 /** The pages, with how many things wait in each, and the agent's state above them. */

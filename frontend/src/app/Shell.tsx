@@ -9,6 +9,7 @@ import { createSession } from "@/state/sessions";
 import { IconButton } from "@/ui/Button";
 import { toast } from "@/ui/Toasts";
 import { Banner } from "./Banner";
+import { Boundary } from "./Boundary";
 import { Nav } from "./Nav";
 import { Palette } from "./Palette";
 import { Pages } from "./routes";
@@ -68,7 +69,9 @@ export function Shell({ onRetry }: { onRetry: () => void }) {
           {path.startsWith("/chat") ? <SessionList current={sessionIn(path)} /> : null}
         </div>
         <main className={styles.page}>
-          <Pages />
+          <Boundary resetOn={path}>
+            <Pages />
+          </Boundary>
         </main>
       </div>
       {palette ? <Palette onClose={() => setPalette(false)} go={go} newChat={actions.newChat} /> : null}

@@ -53,9 +53,9 @@ export function ApprovalCard({ approval, showSession }: { approval: Approval; sh
           <Hand />
         </span>
         <div>
-          <h3 id={titleId}>{reveal(request.sentence)}</h3>
+          <h2 id={titleId}>{reveal(request.sentence)}</h2>
           <p className={styles.by}>
-            {request.agentName} asks for {request.forWhom || "you"} · <Time atMs={approval.createdAtMs} />
+            Asked by {request.agentName}, for {request.forWhom || "you"} · <Time atMs={approval.createdAtMs} />
             {showSession ? ` · ${showSession}` : null}
             {request.highRisk ? <strong className={styles.risk}> · High risk</strong> : null}
           </p>

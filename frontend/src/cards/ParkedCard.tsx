@@ -91,7 +91,7 @@ export function ParkedCard({ run, showSession }: { run: Run; showSession?: strin
           {words.icon}
         </span>
         <div>
-          <h3 id={titleId}>{words.title}</h3>
+          <h2 id={titleId}>{words.title}</h2>
           <p className={styles.by}>
             {reveal(run.title)} · since <Time atMs={run.parkedAtMs ?? run.acceptedAtMs} />
             {showSession ? ` · ${showSession}` : null}

@@ -45,7 +45,7 @@ export function QuestionCard({ question, showSession }: { question: Question; sh
           <MessageCircleQuestion />
         </span>
         <div>
-          <h3 id={titleId}>{question.text}</h3>
+          <h2 id={titleId}>{question.text}</h2>
           <p className={styles.by}>
             Your agent asks · <Time atMs={question.createdAtMs} />
             {showSession ? ` · ${showSession}` : null}

@@ -6,8 +6,8 @@ export type Piece =
 
 const fenceStart = /^(`{3,}|~{3,})[ \t]*([^`\r\n]*?)[ \t]*\r?$/;
 const definition = /^ {0,3}\[[^\]\n]+\]:[ \t]*\S/;
-// A line that goes on with what stands above a blank line: a list item, or something indented under one.
-const continuation = /^(\s+\S|[-*+][ \t]|\d{1,9}[.)][ \t]|>)/;
+const listItem = /^ {0,3}([-*+]|\d{1,9}[.)])[ \t]/;
+const indented = /^\s+\S/;
 
 /**
  * Cuts Markdown into pieces at fences and blank lines, so that while a reply grows only its last piece is parsed again.
@@ -40,7 +40,9 @@ export function splitPieces(markdown: string): Piece[] {
       if (paragraph.length > 0) paragraph.push(line);
       continue;
     }
-    if (blanks > 0 && paragraph.length > 0 && !continuation.test(line)) flush();
+    // Only a list goes on below a blank line: with its next item, or with something indented under one.
+    const goesOn = listItem.test(paragraph[0] ?? "") && (listItem.test(line) || indented.test(line));
+    if (blanks > 0 && paragraph.length > 0 && !goesOn) flush();
     if (definition.test(line)) definitions.push(line);
     blanks = 0;
     paragraph.push(line);

@@ -25,7 +25,12 @@ export function Dialog({ title, onClose, children, actions, shape = "dialog" }: 
   useEffect(() => {
     const dialog = ref.current;
     const before = document.activeElement;
-    if (dialog && !dialog.open) dialog.showModal();
+    if (dialog && !dialog.open) {
+      dialog.showModal();
+      // The first field, not the close button; a dialog without fields is read from its title on.
+      const chosen = dialog.querySelector<HTMLElement>("input, select, textarea, footer button");
+      (chosen ?? dialog.querySelector<HTMLElement>("h2"))?.focus();
+    }
     return () => {
       dialog?.close();
       if (before instanceof HTMLElement) before.focus();
@@ -48,7 +53,9 @@ export function Dialog({ title, onClose, children, actions, shape = "dialog" }: 
     >
       <div className={styles.inside}>
         <header className={shape === "palette" ? "visually-hidden" : styles.head}>
-          <h2 id={titleId}>{title}</h2>
+          <h2 id={titleId} tabIndex={-1}>
+            {title}
+          </h2>
           {shape === "palette" ? null : (
             <IconButton label="Close" onClick={onClose}>
               <X />

@@ -9,10 +9,12 @@ interface PageProps {
   /** Fixed rows between the title and the scrolling content, such as a search. */
   tools?: ReactNode;
   children: ReactNode;
+  /** The content scrolls by itself, as a virtual list does. */
+  fill?: boolean;
 }
 
 /** The middle pane of every page but the chat: a title, then content that scrolls. */
-export function Page({ title, lead, actions, tools, children }: PageProps) {
+export function Page({ title, lead, actions, tools, children, fill = false }: PageProps) {
   return (
     <div className={styles.page}>
       <header className={styles.head}>
@@ -23,8 +25,7 @@ export function Page({ title, lead, actions, tools, children }: PageProps) {
         {actions ? <div className={styles.actions}>{actions}</div> : null}
       </header>
       {tools ? <div className={styles.tools}>{tools}</div> : null}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard. */}
-      <section className={styles.content} aria-label={`${title}, content`} tabIndex={0}>
+      <section className={styles.content} aria-label={`${title}, content`} data-fill={fill} tabIndex={fill ? -1 : 0}>
         {children}
       </section>
     </div>
@@ -32,7 +33,7 @@ export function Page({ title, lead, actions, tools, children }: PageProps) {
 }
 
 /** A titled part of a page. */
-export function Section({ title, lead, children, actions }: Omit<PageProps, "tools">) {
+export function Section({ title, lead, children, actions }: Omit<PageProps, "tools" | "fill">) {
   return (
     <section className={styles.section} aria-label={title}>
       <header className={styles.sectionHead}>

@@ -1,5 +1,6 @@
 import {
   Ban,
+  Circle,
   CircleAlert,
   CircleCheck,
   CircleDashed,
@@ -21,7 +22,8 @@ export type StatusKind =
   | "stopped"
   | "waiting"
   | "denied"
-  | "undone";
+  | "undone"
+  | "idle";
 
 const icons: Record<StatusKind, ReactNode> = {
   done: <CircleCheck />,
@@ -33,6 +35,7 @@ const icons: Record<StatusKind, ReactNode> = {
   waiting: <CircleDashed />,
   denied: <Ban />,
   undone: <Undo2 />,
+  idle: <Circle />,
 };
 
 /** A state by shape, colour and word; the word may be hidden, but it is always read. */

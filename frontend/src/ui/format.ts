@@ -16,9 +16,10 @@ export function formatBytes(bytes: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${unit}`;
 }
 
-/** A duration as a person says it: "0.4 s", "12 s", "3 min 5 s", "2 h 10 min". */
+/** A duration as a person says it: "under 0.1 s", "0.4 s", "12 s", "3 min 5 s", "2 h 10 min". */
 export function formatDuration(ms: number): string {
-  if (ms < 1000) return `${(Math.max(0, ms) / 1000).toFixed(1)} s`;
+  if (ms < 100) return "under 0.1 s";
+  if (ms < 1000) return `${(ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);

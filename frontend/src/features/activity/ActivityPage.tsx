@@ -55,6 +55,7 @@ export function ActivityPage({ receiptId }: { receiptId: string | undefined }) {
     >
       <Page
         title="Activity"
+        fill={list.length > 0}
         lead="A receipt for everything your agent did, was refused, or may have done."
         actions={<Verify />}
         tools={<Filters filter={filter} onChange={(next) => void loadReceipts(next)} />}

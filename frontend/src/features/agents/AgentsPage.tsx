@@ -9,15 +9,10 @@ import { Button } from "@/ui/Button";
 import { Loading } from "@/ui/Empty";
 import { TextField } from "@/ui/Field";
 import { Card, Page, Row, Section } from "@/ui/Page";
-import { Status } from "@/ui/Status";
 import { toast } from "@/ui/Toasts";
 import styles from "./agents.module.css";
 
-const byDefault: Readonly<Record<string, { kind: "done" | "needs" | "denied"; word: string }>> = {
-  allow: { kind: "done", word: "Allowed" },
-  ask: { kind: "needs", word: "Asks you" },
-  deny: { kind: "denied", word: "Denied" },
-};
+const byDefault: Readonly<Record<string, string>> = { allow: "Allowed", ask: "Asks you", deny: "Denied" };
 
 function traits(tool: ToolRow): string {
   return [
@@ -72,7 +67,6 @@ export function AgentsPage() {
         {tools ? (
           <Card label="Tools">
             {tools.map((tool) => {
-              const rule = byDefault[tool.default] ?? { kind: "needs" as const, word: tool.default };
               return (
                 <Row
                   key={tool.name}
@@ -85,7 +79,7 @@ export function AgentsPage() {
                   }
                 >
                   <span className={styles.rule} title={tool.why}>
-                    <Status kind={rule.kind} word={rule.word} />
+                    {byDefault[tool.default] ?? tool.default}
                   </span>
                 </Row>
               );

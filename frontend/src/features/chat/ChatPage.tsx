@@ -75,6 +75,8 @@ export function ChatPage({ sessionKey }: { sessionKey: string }) {
     [sessionKey, actions],
   );
 
+  useEffect(() => composer.current?.focus(), []);
+
   const edited = editing?.session === sessionKey ? editing : undefined;
   const closeDetail = (): void => (receiptId ? setReceiptId(undefined) : setDetailOpen(false));
   return (

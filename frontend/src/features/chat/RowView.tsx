@@ -54,7 +54,12 @@ export const RowView = memo(function RowView({ row, actions }: { row: Row; actio
         <Notice
           tone={row.how === "failed" ? "failed" : "plain"}
           title={row.how === "failed" ? "This did not work" : "Stopped"}
-          actions={retry ? <Button onClick={() => actions.retry(retry)}>Retry</Button> : null}
+          actions={
+            <>
+              {retry ? <Button onClick={() => actions.retry(retry)}>Retry</Button> : null}
+              {row.needsModel ? <a href="#/settings/models">Open models</a> : null}
+            </>
+          }
         >
           {row.sentence}
         </Notice>
@@ -112,7 +117,7 @@ function UserRow({ message, onEdit }: { message: Message; onEdit: (message: Mess
   const text = textOf(message);
   const files = (message.content ?? []).filter((block) => block.type === "file" || block.type === "image");
   return (
-    <div className={styles.user}>
+    <div className={styles.line}>
       <div className={styles.bubble}>
         <h3 className="visually-hidden">You</h3>
         {text ? <p className={styles.said}>{text}</p> : null}
@@ -137,18 +142,26 @@ function UserRow({ message, onEdit }: { message: Message; onEdit: (message: Mess
 }
 
 function TextRow({ text, message }: { text: string; message: Message }) {
+  // Words before a tool call are a step on the way; the time and the model stand under the answer.
+  const isWhole = !(message.content ?? []).some((block) => block.type === "toolCall");
   return (
     <div className={styles.text}>
       <h3 className="visually-hidden">Your agent</h3>
       <Markdown text={text} />
       {message.incomplete ? <p className={styles.cut}>This answer was cut off.</p> : null}
-      <div className={styles.tools}>
-        <CopyButton text={text} label="Copy reply" />
-        <span className={styles.when}>
-          <Time atMs={message.timestamp} />
-          {message.model ? ` · ${message.model}` : null}
-        </span>
-      </div>
+      {isWhole ? (
+        <div className={styles.tools}>
+          <CopyButton text={text} label="Copy reply" />
+          <span className={styles.when}>
+            <Time atMs={message.timestamp} />
+            {message.model ? ` · ${message.model}` : null}
+          </span>
+        </div>
+      ) : (
+        <div className={`${styles.tools} ${styles.inside}`}>
+          <CopyButton text={text} label="Copy reply" />
+        </div>
+      )}
     </div>
   );
 }

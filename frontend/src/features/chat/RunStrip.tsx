@@ -10,15 +10,18 @@ import { Elapsed } from "@/ui/Time";
 import { toast } from "@/ui/Toasts";
 import styles from "./strip.module.css";
 
+const shortNames: Readonly<Record<Gauge["name"], string>> = { modelCalls: "calls", toolCalls: "tools", wallTime: "" };
+
 function Meter({ gauge }: { gauge: Gauge }) {
   const share = gauge.limit > 0 ? Math.min(1, gauge.used / gauge.limit) : 0;
   return (
     <span className={styles.gauge} title={`${ceilingWords(gauge.name)}: ${gaugeWords(gauge)}`}>
-      <span className={styles.gaugeName}>{ceilingWords(gauge.name)}</span>
       <span className={styles.bar} aria-hidden="true">
         <span className={styles.fill} style={{ width: `${Math.round(share * 100)}%` }} />
       </span>
-      <span>{gaugeWords(gauge)}</span>
+      <span>
+        {gaugeWords(gauge)} {shortNames[gauge.name]}
+      </span>
     </span>
   );
 }

@@ -91,7 +91,7 @@ export function SessionList({ current }: { current: string | undefined }) {
                 <span className={styles.title}>{sessionTitle(row, row.key)}</span>
                 <span className={styles.sub}>
                   <StatusMark status={row.status} />
-                  {row.pinned ? <Pin aria-label="Pinned" className={styles.pin} /> : null}
+                  {row.pinned ? <Pin aria-label="Pinned" /> : null}
                   <Time atMs={row.updatedAt} />
                 </span>
               </a>

@@ -20,7 +20,14 @@ export type Row =
   | { kind: "text"; id: string; text: string; message: Message }
   | { kind: "thinking"; id: string; text: string; live: boolean; redacted: boolean }
   | { kind: "tool"; id: string; tool: ToolView; approval: Approval | undefined; question: Question | undefined }
-  | { kind: "ended"; id: string; how: "failed" | "stopped"; sentence: string; retry: Message | undefined }
+  | {
+      kind: "ended";
+      id: string;
+      how: "failed" | "stopped";
+      sentence: string;
+      needsModel: boolean;
+      retry: Message | undefined;
+    }
   | { kind: "live"; id: string; text: string };
 
 /** What rows are made of, besides the transcript. */
@@ -139,9 +146,18 @@ function toolState({ result, live, approval, question, run, callId }: ToolFacts)
   if (result) return result.isError ? "failed" : "done";
   if (live?.finished) return live.isError ? "failed" : "done";
   if (approval?.status === "pending" || (question && question.resolvedAtMs === undefined)) return "needs";
-  if (run?.state === "parked" && run.parkReason === "unknown") return "unknown";
+  if (run?.state === "parked" && run.parkReason === "unknown")
+    return isUnknown(run, approval, live) ? "unknown" : "waiting";
   if (run && (run.state === "stopped" || run.state === "failed" || run.state === "done")) return "stopped";
   return live?.callId === callId ? "working" : "waiting";
+}
+
+// A call that was allowed says by its effect whether it is the one nobody knows about; one seen starting may be it too.
+function isUnknown(run: Run, approval: Approval | undefined, live: LiveTool | undefined): boolean {
+  const unknown = run.unknownEffectIds ?? [];
+  if (approval)
+    return unknown.length === 0 ? approval.status === "allowed" : unknown.includes(approval.request.effectId);
+  return live !== undefined;
 }
 
 // Says how a run ended when it did not end well. Its own record knows best; the message alone must do without it.
@@ -150,7 +166,8 @@ function endedRow(last: Message, run: Run | undefined, asked: Message | undefine
   const failed = run ? run.state === "failed" : last.stopReason === "error" || Boolean(last.errorMessage);
   if (failed) {
     const sentence = run?.errorMessage || last.errorMessage || "The model did not answer. Nothing was lost.";
-    return { kind: "ended", id, how: "failed", sentence, retry: asked };
+    const needsModel = run?.errorKind === "auth" || run?.errorKind === "not_found";
+    return { kind: "ended", id, how: "failed", sentence, needsModel, retry: asked };
   }
   const stopped = run ? run.state === "stopped" : last.stopReason === "aborted";
   return stopped
@@ -159,6 +176,7 @@ function endedRow(last: Message, run: Run | undefined, asked: Message | undefine
         id,
         how: "stopped",
         sentence: "You stopped this. What was done before stays done.",
+        needsModel: false,
         retry: asked,
       }
     : undefined;

@@ -1,18 +1,16 @@
-import { Bot, Cpu, FolderOpen } from "lucide-react";
+import { Bot, Cpu } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { ModelForm } from "@/cards/ModelForm";
 import { Offers } from "@/cards/Offers";
 import { sentenceOf } from "@/gateway/calls";
-import type { AgentRow } from "@/gateway/protocol.gen";
-import { enterHandlers, useImeGuard } from "@/platform/ime";
-import { agentName, updateAgent, useMainAgent } from "@/state/agents";
+import { useMainAgent } from "@/state/agents";
 import { useConnection } from "@/state/connection";
 import { findModels, makeDefaultModel, useModels } from "@/state/models";
 import { patchSettings } from "@/state/settings";
 import { Button } from "@/ui/Button";
-import { TextField } from "@/ui/Field";
 import { Notice } from "@/ui/Notice";
 import styles from "./first.module.css";
+import { NameAgent } from "./NameAgent";
 
 type Step = "model" | "agent";
 
@@ -43,7 +41,7 @@ export function FirstRun({ onDone }: { onDone: () => void }) {
   return (
     <main className={styles.screen}>
       <div className={styles.card}>
-        <header className={styles.head}>
+        <header>
           <p className={styles.brand}>Countersign</p>
           <h1>{step === "model" ? "What should your agent think with?" : "Who works for you, and where?"}</h1>
           <p className={styles.lead}>
@@ -148,67 +146,6 @@ function PickModel({ onPractice, onChosen }: { onPractice: () => void; onChosen:
       <Choice icon={<Bot />} title="Practise first" action={<Button onClick={onPractice}>Practise</Button>}>
         No AI and no network: a built-in stand-in that understands plain requests, to see how asking and receipts work.
       </Choice>
-    </div>
-  );
-}
-
-interface NameAgentProps {
-  agent: AgentRow | undefined;
-  onBack: () => void;
-  onDone: () => Promise<void>;
-  onProblem: (sentence: string | undefined) => void;
-}
-
-function NameAgent({ agent, onBack, onDone, onProblem }: NameAgentProps) {
-  const [name, setName] = useState(agent ? agentName(agent) : "");
-  const [folder, setFolder] = useState(agent?.workspace ?? "");
-  const [busy, setBusy] = useState(false);
-  const guard = useImeGuard();
-  const save = async (): Promise<void> => {
-    setBusy(true);
-    onProblem(undefined);
-    try {
-      const renamed = agent && name.trim() !== "" && name.trim() !== agentName(agent);
-      const moved = agent && folder.trim() !== "" && folder.trim() !== agent.workspace;
-      if (agent && (renamed || moved)) {
-        await updateAgent({
-          agentId: agent.id,
-          ...(renamed ? { name: name.trim() } : {}),
-          ...(moved ? { workspace: folder.trim() } : {}),
-        });
-      }
-      await onDone();
-    } catch (error) {
-      onProblem(sentenceOf(error));
-      setBusy(false);
-    }
-  };
-  const keys = enterHandlers<HTMLInputElement>(guard, () => void save());
-  return (
-    <div className={styles.fields}>
-      <TextField
-        label="Name"
-        autoFocus
-        value={name}
-        maxLength={60}
-        onChange={(event) => setName(event.target.value)}
-        {...keys}
-      />
-      <TextField
-        label="Folder"
-        hint="Made for you if it is not there yet"
-        value={folder}
-        onChange={(event) => setFolder(event.target.value)}
-        {...keys}
-      />
-      <div className={styles.actions}>
-        <Button kind="quiet" onClick={onBack}>
-          Back
-        </Button>
-        <Button kind="primary" icon={<FolderOpen />} disabled={busy} onClick={save}>
-          {busy ? "Starting…" : "Start"}
-        </Button>
-      </div>
     </div>
   );
 }

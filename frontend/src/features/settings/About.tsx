@@ -5,7 +5,7 @@ import { platformName } from "@/platform/window";
 import { loadStatus, useConnection } from "@/state/connection";
 import { Button } from "@/ui/Button";
 import { Facts } from "@/ui/Facts";
-import { formatBytes, formatCount, formatDuration } from "@/ui/format";
+import { formatCount, formatDuration } from "@/ui/format";
 import { Notice } from "@/ui/Notice";
 import { Section } from "@/ui/Page";
 import { attempt } from "./change";
@@ -21,12 +21,11 @@ export function About() {
     ["Version", status?.runtimeVersion ?? hello?.server.version ?? ""],
     ["Data folder", status?.home ?? ""],
     ["System", platformName()],
-    ["Commands run in", sandbox ? (unsafe ? "no sandbox" : sandbox.mechanism) : ""],
+    ["Sandbox", sandbox ? (unsafe ? "none" : sandbox.mechanism) : ""],
     ["Keys are in", health?.keychain.state ?? ""],
     ["Running for", status ? formatDuration(status.uptimeMs) : ""],
     ["Chats", status ? formatCount(status.sessions.count) : ""],
     ["Receipts", status ? formatCount(status.receipts) : ""],
-    ["Log to settle", health ? formatBytes(health.walBytes) : ""],
   ];
   const text = facts
     .filter(([, value]) => value !== "")

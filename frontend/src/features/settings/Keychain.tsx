@@ -9,8 +9,8 @@ import { attempt } from "./change";
 import styles from "./settings.module.css";
 
 const tones: Readonly<Record<string, Tone>> = {
-  keychain: "done",
-  file: "done",
+  keychain: "plain",
+  file: "plain",
   session: "plain",
   locked: "needs",
   none: "needs",

@@ -30,7 +30,7 @@ export const settingsSections = sections.map(({ path, label }) => ({ path, label
 /** What the owner can set, one section at a time. */
 export function SettingsPage({ section }: { section: string | undefined }) {
   const load = useSettings((state) => state.load);
-  const problems = useSettings((state) => state.settings?.problems ?? []);
+  const problems = useSettings((state) => state.settings?.problems);
   const current = sections.find((each) => each.path === section) ?? sections[0];
   return (
     <Page
@@ -53,7 +53,7 @@ export function SettingsPage({ section }: { section: string | undefined }) {
         </nav>
       }
     >
-      {problems.map((problem) => (
+      {(problems ?? []).map((problem) => (
         <div key={`${problem.path}${problem.line ?? ""}`} className={styles.problem}>
           <Notice tone="failed" title={problem.sentence}>
             In {problem.path}
