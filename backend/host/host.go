@@ -2,7 +2,7 @@
 // runtime, tools, models and gateway. It is the composition root and the only
 // package that knows them all.
 //
-// Start order: lock and stores, keychain, tools and models, the conductor of
+// Start order: settings, keychain, lock and stores, tools and models, the conductor of
 // runs (which recovers what an older boot left), then the gateway's doors. Stop
 // order is the reverse: doors first, so that nothing new is accepted, then the
 // runs, each back into its queue, then the stores.
@@ -116,7 +116,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		o.Environ = os.Environ()
 	}
 	h := &Host{o: o, log: o.Logger, started: o.Now(), bootID: uuid.NewString(), notice: make(map[string]protocol.Problem)}
-	steps := []func(context.Context) error{h.openStores, h.openSecrets, h.openTools, h.openGateway, h.openRuns, h.openDoors}
+	steps := []func(context.Context) error{h.openSettings, h.openSecrets, h.openStores, h.openTools, h.openGateway, h.openRuns, h.openDoors}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, h.Close(context.WithoutCancel(ctx)))
@@ -130,10 +130,14 @@ func Schemas() []store.Schema {
 	return []store.Schema{registry.Schema(), blob.Schema(), session.Schema(), queue.Schema(), effect.Schema(), approval.Schema()}
 }
 
-func (h *Host) openStores(ctx context.Context) (err error) {
+func (h *Host) openSettings(context.Context) (err error) {
 	if h.config, h.problems, err = config.Load(h.o.Home); err != nil {
 		return fmt.Errorf("read settings: %w", err)
 	}
+	return nil
+}
+
+func (h *Host) openStores(ctx context.Context) (err error) {
 	h.db, err = store.Open(ctx, store.Options{
 		Path: filepath.Join(h.o.Home, "state.db"), Schemas: Schemas(), Format: SchemaFormat, Logger: h.log, Now: h.o.Now, Sync: h.o.Sync,
 	})
@@ -195,6 +199,7 @@ func defaultWorkspace(home string) (string, error) {
 func (h *Host) openSecrets(ctx context.Context) error {
 	h.vault = secret.Open(secret.Options{Service: serviceName, Namespace: namespace(h.o.Home), Dir: h.o.Home, Logger: h.log, Keyring: h.o.Keyring})
 	h.redactor = secret.NewRedactor(h.vault.Known)
+	h.log = slog.New(masked{h.log.Handler(), h.redactor})
 	h.models = &models{config: h.config, vault: h.vault, environ: h.o.Environ}
 	// Keys are read once now, so that they can be masked from the first output on.
 	for _, m := range h.config.Current().Models {

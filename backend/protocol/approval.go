@@ -71,6 +71,8 @@ type ApprovalRequest struct {
 	WarningText  string     `json:"warningText,omitempty"`
 	Target       string     `json:"target,omitempty"`
 	Diff         string     `json:"diff,omitempty"`
+	// Input is what a command reads from its standard input; it can be code.
+	Input string `json:"input,omitempty"`
 	// Truncated says that what is shown is not all; such a plan cannot be allowed.
 	Truncated        bool            `json:"truncated,omitempty"`
 	Clause           string          `json:"clause"`

@@ -77,7 +77,7 @@ func (m *Manager) Admit(ctx context.Context, a Admission) (protocol.ChatSendResu
 		tx.OnCommit(m.poke)
 		return m.accept(tx, a, content, refs, hash)
 	})
-	return result, err
+	return result, Wire(err)
 }
 
 func checkAdmission(a Admission) error {

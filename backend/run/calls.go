@@ -208,6 +208,7 @@ func (j *journal) decide(tx *store.Tx, c *call) (policy.Decision, error) {
 		Act: Act(c.tool.Spec()), Powers: policy.Powers{Allow: j.agent.Allow, Deny: j.agent.Deny}, PlanHash: c.hash, Truncated: c.plan.Card.Truncated,
 		Sandboxed: j.m.o.Sandboxed(), ReadTainted: j.readTainted(), PrivateInReach: true, Now: now,
 	}
+	q.Act.Outward = q.Act.Outward || c.plan.Outward
 	if c.denied != nil {
 		q.Refused = policy.Clause{ID: c.denied.Clause, Text: c.denied.Sentence}
 	}
@@ -335,7 +336,7 @@ func (j *journal) question(c *call, d policy.Decision) protocol.Approval {
 		AgentID: j.run.AgentID, AgentName: j.agent.Name, SessionKey: j.run.SessionKey, RunID: j.run.ID, ToolCallID: c.block.ID, EffectID: c.effect.ID,
 		Tool: c.block.Name, ForWhom: j.run.Sender, Sentence: card.Sentence, Command: commandText(card.Argv), CommandArgv: card.Argv, Cwd: card.Cwd,
 		EnvKeys: card.EnvKeys, ResolvedPath: card.Resolved, Host: "gateway", Security: "allowlist", Ask: "always", WarningText: card.Warning,
-		Target: c.plan.Target, Diff: card.Diff, Truncated: card.Truncated, Clause: d.Clause.Text, Reach: card.Reach, HighRisk: card.HighRisk,
+		Target: c.plan.Target, Diff: card.Diff, Input: card.Input, Truncated: card.Truncated, Clause: d.Clause.Text, Reach: card.Reach, HighRisk: card.HighRisk,
 		PlanHash: c.hash, Args: c.plan.Args, AllowedDecisions: []protocol.Decision{protocol.AllowOnce, protocol.Deny}, Taint: j.sources(),
 	}
 	switch {

@@ -242,6 +242,9 @@ func Wire(err error) error {
 	case errors.Is(err, store.ErrDiskFull):
 		return &protocol.Error{Code: protocol.CodeUnavailable, Message: "The disk is full, so nothing was saved. Free some space and try again.",
 			Details: &protocol.ErrorDetails{Code: protocol.DetailNotSaved}, Retryable: true}
+	case errors.Is(err, store.ErrReadOnly), errors.Is(err, store.ErrSyncFailed):
+		return &protocol.Error{Code: protocol.CodeUnavailable, Message: "The disk refused to store this, so nothing was saved. Look at the disk, then start Countersign again.",
+			Details: &protocol.ErrorDetails{Code: protocol.DetailNotSaved}}
 	}
 	return err
 }

@@ -156,9 +156,9 @@ func (j *journal) worked() int64 {
 // so that a crash cannot make one for free.
 func (j *journal) BeginModelCall(ctx context.Context) (model.Request, error) {
 	var ended error
-	var note string
+	var note *protocol.Message
 	err := j.tx(ctx, func(tx *store.Tx, r queue.Run) (err error) {
-		ended, note = nil, ""
+		ended, note = nil, nil
 		if ended, err = j.mayGoOn(tx, r); err != nil || ended != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func (j *journal) BeginModelCall(ctx context.Context) (model.Request, error) {
 			ended = agent.ErrParked
 			return j.m.ceiling(tx, r, protocol.CeilingModelCalls)
 		}
-		if note, err = queue.TakeNote(tx, r.ID); err != nil {
+		if note, err = j.takeNote(tx, r); err != nil {
 			return err
 		}
 		return queue.Advance(tx, r.ID, queue.Progress{ModelCalls: 1, WallMs: j.worked(), Step: stepThinking, Model: j.selected.Name}, j.m.nowMs())
@@ -177,8 +177,24 @@ func (j *journal) BeginModelCall(ctx context.Context) (model.Request, error) {
 	if err != nil {
 		return model.Request{}, err
 	}
+	if note != nil {
+		j.history = append(j.history, *note)
+	}
 	j.live.phase("starting_model", stepThinking)
-	return j.request(note)
+	return j.request()
+}
+
+// takeNote moves what a person wrote beside a decision into the transcript.
+func (j *journal) takeNote(tx *store.Tx, r queue.Run) (*protocol.Message, error) {
+	note, err := queue.TakeNote(tx, r.ID)
+	if err != nil || note == "" {
+		return nil, err
+	}
+	msg, err := session.Append(tx, r.SessionID, protocol.Message{
+		ID: protocol.MessageID(j.m.o.NewID()), Role: protocol.RoleUser, Origin: protocol.OriginOwner, Taint: protocol.TaintOwner, RunID: r.ID,
+		TimestampMs: j.m.nowMs(), Content: protocol.Blocks{protocol.TextBlock{Text: note}},
+	})
+	return &msg, err
 }
 
 // mayGoOn releases or stops a run before its next step where the owner asked for
@@ -195,7 +211,7 @@ func (j *journal) mayGoOn(tx *store.Tx, r queue.Run) (ended, err error) {
 }
 
 // request builds what is sent to the model from the repaired history.
-func (j *journal) request(note string) (model.Request, error) {
+func (j *journal) request() (model.Request, error) {
 	messages := session.Repair(j.history)
 	for i := range messages {
 		filled, err := j.fill(messages[i].Content)
@@ -203,9 +219,6 @@ func (j *journal) request(note string) (model.Request, error) {
 			return model.Request{}, err
 		}
 		messages[i].Content = filled
-	}
-	if note != "" {
-		messages = append(messages, protocol.Message{Role: protocol.RoleUser, Origin: protocol.OriginOwner, Content: protocol.Blocks{protocol.TextBlock{Text: note}}})
 	}
 	specs := j.m.o.Tools.Specs()
 	tools := make([]model.ToolSpec, len(specs))

@@ -278,8 +278,12 @@ func TestRecoveriesAreCountedOnDiskAndEnd(t *testing.T) {
 		t.Fatalf("parked for %s after %d recoveries", got.ParkReason, got.Recoveries)
 	}
 	r.model.then(answer("at last"))
-	must(t, r.resume(id, protocol.ChoiceContinue))
+	_, err := r.m.Resume(t.Context(), protocol.RunsResumeParams{RunID: id, Choice: protocol.ChoiceContinue, Note: "look first"}, "you")
+	must(t, err)
 	r.reach(id, protocol.RunDone)
+	if h := r.history(main); h[1].Role != protocol.RoleUser || h[1].Content.Text() != "look first" {
+		t.Fatalf("the note is not in the transcript: %+v", h)
+	}
 	for _, m := range old {
 		must(t, m.Stop(context.Background()))
 	}

@@ -125,10 +125,16 @@ func (m *Manager) Start(ctx context.Context) error {
 }
 
 // Stop ends every working run cleanly, back into its queue, and waits until none
-// works. It is safe to call it twice.
+// works, or as long as ctx allows. It is safe to call it twice.
 func (m *Manager) Stop(ctx context.Context) error {
 	m.stop(errShutdown)
-	m.workers.Wait()
+	ended := make(chan struct{})
+	go func() { m.workers.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		return fmt.Errorf("stop runs: some still work: %w", ctx.Err())
+	}
 	if m.epoch == 0 {
 		return nil
 	}

@@ -50,6 +50,29 @@ func (m *Manager) recover(ctx context.Context) error {
 			return fmt.Errorf("recover run %s: %w", r.ID, err)
 		}
 	}
+	return m.recoverUndos(ctx, doubt)
+}
+
+// recoverUndos ends undos that were begun and belong to no run: nobody waits for
+// them, so their receipts alone say that the outcome is unknown.
+func (m *Manager) recoverUndos(ctx context.Context, doubt []effect.Effect) error {
+	for _, e := range doubt {
+		if e.RunID != "" {
+			continue
+		}
+		end := effect.Ending{
+			ReceiptID: protocol.ReceiptID(m.o.NewID()), Outcome: protocol.OutcomeUnknown, Represents: m.o.Owner, Mask: m.o.Mask, IsError: true,
+			Origin:   protocol.ReceiptOrigin{SessionKey: e.SessionKey, AgentID: e.AgentID, Sender: e.Authority.By},
+			Evidence: protocol.Evidence{Note: "Countersign ended while this ran; look at the file to see whether it was put back."},
+		}
+		err := m.o.DB.Write(ctx, func(tx *store.Tx) error {
+			_, err := effect.Finish(tx, e, end, m.nowMs())
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("recover undo %s: %w", e.ID, err)
+		}
+	}
 	return nil
 }
 

@@ -275,6 +275,8 @@ export interface ApprovalRequest {
   warningText?: string;
   target?: string;
   diff?: string;
+  /** Input is what a command reads from its standard input; it can be code. */
+  input?: string;
   /** Truncated says that what is shown is not all; such a plan cannot be allowed. */
   truncated?: boolean;
   clause: string;
