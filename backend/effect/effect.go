@@ -6,8 +6,12 @@
 //	planned    → authorised  a clause, a grant or an approval allows it
 //	planned    → denied      a clause, or a person, refuses it
 //	planned    → stopped     the run was stopped while it waited
-//	authorised → started     committed before anything begins
+//	planned    → done | failed   a read, or a change of our own database only,
+//	                         which needs no row before it begins
+//	planned    → planned     the machine changed while it was asked
 //	authorised → planned     the machine changed; it is asked anew
+//	authorised → started     committed before anything begins
+//	authorised → stopped     the run was stopped before it began
 //	started    → done | failed | stopped | unknown
 //
 // Nothing begins without a [Permit], and a permit is good only after the row
@@ -61,6 +65,10 @@ func (s State) Ended() bool {
 
 // ErrNotFound reports an effect or receipt that does not exist.
 var ErrNotFound = errors.New("this receipt does not exist")
+
+// ErrAmbiguous reports a prefix that fits several receipts; it is an ErrNotFound
+// too, for a caller that does not tell them apart.
+var ErrAmbiguous = fmt.Errorf("several receipts begin with this id: %w", ErrNotFound)
 
 // ErrWrongState reports a change the state does not permit: somebody else was
 // first.
@@ -274,9 +282,11 @@ func ReadPermit() *Permit {
 	return p
 }
 
-// Begin runs do under the permit. It is the only way a tool is carried out.
+// Begin runs do under the permit, or reports ErrNoPermit without running it. It
+// is the only way a tool is carried out. Safe for concurrent use: one of several
+// begins.
 func (p *Permit) Begin(ctx context.Context, do func(context.Context) error) error {
-	if !p.good.CompareAndSwap(true, false) {
+	if p == nil || !p.good.CompareAndSwap(true, false) {
 		return ErrNoPermit
 	}
 	return do(ctx)

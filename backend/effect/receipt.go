@@ -1,12 +1,12 @@
 package effect
 
 import (
-	"crypto/sha256"
+	"bytes"
 	"database/sql"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"countersign/backend/protocol"
@@ -50,15 +50,37 @@ type handle struct {
 	AfterSHA256 string `json:"afterSha256"`
 }
 
-// Finish ends an effect that has not ended and writes its receipt.
+// endings say from which states an effect comes to each outcome. What changes
+// the world is never done or failed without having been started on disk.
+var endings = map[protocol.Outcome]string{
+	protocol.OutcomeDone:    `(state = 'started' OR state = 'planned' AND repeat IN ('read','local'))`,
+	protocol.OutcomeFailed:  `(state = 'started' OR state = 'planned' AND repeat IN ('read','local'))`,
+	protocol.OutcomeUnknown: `state = 'started'`,
+	protocol.OutcomeDenied:  `state = 'planned'`,
+	protocol.OutcomeStopped: `state IN ('planned','authorised','started')`,
+}
+
+// Finish ends an effect that has not ended and writes its receipt, or reports
+// ErrWrongState when its state does not permit the outcome.
 func Finish(tx *store.Tx, e Effect, end Ending, nowMs int64) (protocol.Receipt, error) {
+	from, known := endings[end.Outcome]
+	if !known {
+		return protocol.Receipt{}, fmt.Errorf("finish effect %s as %q: %w", e.ID, end.Outcome, ErrWrongState)
+	}
+	var startedMs int64
+	err := tx.QueryRow(`SELECT started_at_ms FROM effects WHERE effect_id = ?`, string(e.ID)).Scan(&startedMs)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return protocol.Receipt{}, fmt.Errorf("finish effect %s: %w", e.ID, err)
+	}
+	if startedMs > 0 {
+		end.Facts.NeverStarted = false // the row knows better than its caller
+	}
 	authority, err := json.Marshal(e.Authority)
 	if err != nil {
 		return protocol.Receipt{}, fmt.Errorf("encode authority: %w", err)
 	}
 	err = move(tx, e.ID, "finish effect", `state = ?, authority_json = ?, result_text = ?, result_error = ?, receipt_id = ?, taint = ?, ended_at_ms = ?`,
-		`state IN ('planned','authorised','started')`,
-		string(end.Outcome), string(authority), end.ResultText, end.IsError, string(end.ReceiptID), string(end.Taint), nowMs)
+		from, string(end.Outcome), string(authority), end.ResultText, end.IsError, string(end.ReceiptID), string(end.Taint), nowMs)
 	if err != nil {
 		return protocol.Receipt{}, err
 	}
@@ -79,14 +101,14 @@ func write(tx *store.Tx, e Effect, end Ending, nowMs int64) (protocol.Receipt, e
 	if mask == nil {
 		mask = func(s string) string { return s }
 	}
-	end.Evidence.Output = mask(end.Evidence.Output)
-	end.Evidence.Error = mask(end.Evidence.Error)
+	end = masked(end, mask)
 	r := protocol.Receipt{
-		ID: end.ReceiptID, EffectID: e.ID, Class: e.Class, Tool: e.Tool, Args: maskArgs(e.Args, mask), Target: mask(e.Target),
+		ID: end.ReceiptID, EffectID: e.ID, Class: e.Class, Tool: e.Tool, Args: maskArgs(e.Args, mask), Target: strings.ToValidUTF8(mask(e.Target), "�"),
 		Represents: end.Represents, Origin: end.Origin, Taint: end.Sources, Authority: e.Authority, Outcome: end.Outcome, Evidence: end.Evidence,
 		StartedAtMs: e.StartedMs, EndedAtMs: nowMs,
 	}
-	r.Sentence = mask(Sentence(r, end.Facts))
+	r.Authority.Clause, r.Authority.Reason = mask(r.Authority.Clause), mask(r.Authority.Reason)
+	r.Sentence = strings.ToValidUTF8(mask(Sentence(r, end.Facts)), "�")
 	h := undoHandle(e, end)
 	r.Undo = protocol.UndoState{Available: h != nil, Undoes: end.Undoes}
 	if h == nil {
@@ -114,10 +136,33 @@ func write(tx *store.Tx, e Effect, end Ending, nowMs int64) (protocol.Receipt, e
 	return r, nil
 }
 
+// masked hides secrets in every word of an ending that the receipt shows. It
+// comes before the sentence is made: a word that was cut to fit would hide the
+// secret from the mask and still show half of it.
+func masked(end Ending, mask func(string) string) Ending {
+	for _, s := range []*string{
+		&end.Evidence.Output, &end.Evidence.Error, &end.Evidence.Note, &end.NoUndo,
+		&end.Facts.Where, &end.Facts.Pattern, &end.Facts.Question, &end.Facts.Answer,
+	} {
+		*s = mask(*s)
+	}
+	end.Sources = slices.Clone(end.Sources)
+	for i := range end.Sources {
+		end.Sources[i].Source, end.Sources[i].Passage = mask(end.Sources[i].Source), mask(end.Sources[i].Passage)
+	}
+	return end
+}
+
 // maskArgs masks within the decoded strings, so that what remains is JSON.
+// Numbers stay as they were written.
 func maskArgs(args json.RawMessage, mask func(string) string) json.RawMessage {
+	if !json.Valid(args) {
+		return json.RawMessage("{}")
+	}
 	var v any
-	if json.Unmarshal(args, &v) != nil {
+	dec := json.NewDecoder(bytes.NewReader(args))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
 		return json.RawMessage("{}")
 	}
 	raw, err := json.Marshal(maskValue(v, mask))
@@ -136,9 +181,11 @@ func maskValue(v any, mask func(string) string) any {
 			v[i] = maskValue(v[i], mask)
 		}
 	case map[string]any:
-		for k := range v {
-			v[k] = maskValue(v[k], mask)
+		out := make(map[string]any, len(v))
+		for k, inner := range v {
+			out[mask(k)] = maskValue(inner, mask)
 		}
+		return out
 	}
 	return v
 }
@@ -164,62 +211,42 @@ func noUndo(e Effect, end Ending) string {
 	return "There is nothing to put back."
 }
 
-// link computes the chain: a payload hash, and a hash over it and the one before.
-func link(tx *store.Tx, r *protocol.Receipt, raw []byte) error {
-	prev, err := Head(tx)
-	if err != nil {
-		return err
-	}
-	r.Chain = protocol.ChainLink{Prev: prev.Hash, PayloadHash: digest(raw)}
-	r.Chain.Hash = chainHash(prev.Hash, r.Chain.PayloadHash)
-	return nil
-}
+// The clause on an empty undoes is what lets SQLite use the index of undos.
+const receiptColumns = `r.seq, r.receipt_id, r.effect_id, r.tool, r.class, r.outcome, r.session_key, r.run_id, r.ended_at_ms,
+	r.payload_json, r.prev, r.payload_hash, r.hash,
+	coalesce((SELECT u.receipt_id FROM receipts u WHERE u.undoes <> '' AND u.undoes = r.receipt_id AND u.outcome = 'done' LIMIT 1), '')`
 
-func digest(raw []byte) string {
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:])
-}
-
-func chainHash(prev, payloadHash string) string {
-	return digest([]byte("countersign receipt v1\n" + prev + "\n" + payloadHash + "\n"))
-}
-
-// ChainHead is the newest link: how many receipts there are, and its hash.
-type ChainHead struct {
-	Seq  int64
-	Hash string
-}
-
-// Head reads the newest link; an empty chain has the empty hash.
-func Head(q store.Querier) (ChainHead, error) {
-	var h ChainHead
-	err := q.QueryRow(`SELECT seq, hash FROM receipts ORDER BY seq DESC LIMIT 1`).Scan(&h.Seq, &h.Hash)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return h, fmt.Errorf("read chain head: %w", err)
-	}
-	return h, nil
-}
-
-const receiptColumns = `r.seq, r.payload_json, r.prev, r.payload_hash, r.hash, coalesce((SELECT u.receipt_id FROM receipts u WHERE u.undoes = r.receipt_id AND u.outcome = 'done' LIMIT 1), '')`
+// erased is what is said of a receipt of which only the tombstone is left.
+const erased = "What this receipt said was erased."
 
 func scanReceipt(row interface{ Scan(...any) error }) (payload, error) {
-	var p payload
+	var p, bare payload
 	var raw string
-	var seq int64
-	var chain protocol.ChainLink
 	var undoneBy protocol.ReceiptID
-	if err := row.Scan(&seq, &raw, &chain.Prev, &chain.PayloadHash, &chain.Hash, &undoneBy); err != nil {
+	if err := row.Scan(&bare.Seq, &bare.ID, &bare.EffectID, &bare.Tool, &bare.Class, &bare.Outcome, &bare.Origin.SessionKey, &bare.Origin.RunID, &bare.EndedAtMs,
+		&raw, &bare.Chain.Prev, &bare.Chain.PayloadHash, &bare.Chain.Hash, &undoneBy); err != nil {
 		return p, err
 	}
-	if err := json.Unmarshal([]byte(raw), &p); err != nil {
-		return p, fmt.Errorf("decode receipt %d: %w", seq, err)
+	if raw == tombstone {
+		bare.Sentence, bare.Args, bare.Undo = erased, json.RawMessage("{}"), protocol.UndoState{Reason: erased, UndoneBy: undoneBy}
+		return bare, nil
 	}
-	p.Seq, p.Chain = seq, chain
+	if err := json.Unmarshal([]byte(raw), &p); err != nil {
+		return p, fmt.Errorf("decode receipt %d: %w", bare.Seq, err)
+	}
+	p.Seq, p.Chain = bare.Seq, bare.Chain
 	if undoneBy != "" {
 		p.Undo.Available, p.Undo.UndoneBy, p.Undo.Reason = false, undoneBy, "It was taken back already."
 	}
 	return p, nil
 }
+
+// minPrefix is the least of an identifier that is looked up, in bytes; maxRune
+// ends the range of all that begin with it.
+const (
+	minPrefix = 4
+	maxRune   = "\U0010FFFF"
+)
 
 // GetReceipt reads a receipt by its id or a prefix of at least four characters
 // that fits no other.
@@ -229,10 +256,12 @@ func GetReceipt(q store.Querier, id protocol.ReceiptID) (protocol.Receipt, error
 }
 
 func getPayload(q store.Querier, id protocol.ReceiptID) (payload, error) {
-	if len(id) < 4 || strings.ContainsAny(string(id), "%_") {
+	if len(id) < minPrefix {
 		return payload{}, ErrNotFound
 	}
-	rows, err := q.Query(`SELECT `+receiptColumns+` FROM receipts r WHERE r.receipt_id LIKE ? || '%' ORDER BY r.receipt_id = ?1 DESC LIMIT 2`, string(id))
+	// A range, not LIKE: an identifier has no wildcards, and the index serves it.
+	rows, err := q.Query(`SELECT `+receiptColumns+` FROM receipts r WHERE r.receipt_id >= ?1 AND r.receipt_id < ?2 ORDER BY r.receipt_id LIMIT 2`,
+		string(id), string(id)+maxRune)
 	if err != nil {
 		return payload{}, fmt.Errorf("read receipt: %w", err)
 	}
@@ -248,8 +277,11 @@ func getPayload(q store.Querier, id protocol.ReceiptID) (payload, error) {
 	if err := rows.Err(); err != nil {
 		return payload{}, fmt.Errorf("read receipt: %w", err)
 	}
-	if len(found) == 0 || len(found) > 1 && found[0].ID != id {
+	if len(found) == 0 {
 		return payload{}, ErrNotFound
+	}
+	if len(found) > 1 && found[0].ID != id {
+		return payload{}, ErrAmbiguous
 	}
 	return found[0], nil
 }
@@ -269,8 +301,8 @@ func UndoHandle(q store.Querier, id protocol.ReceiptID) (r protocol.Receipt, bef
 
 // ListReceipts reads one page of receipts, newest first, and how many fit in all.
 func ListReceipts(q store.Querier, f protocol.ReceiptsListParams) (protocol.ReceiptsList, error) {
-	limit := f.Limit
-	if limit <= 0 || limit > 500 {
+	limit := min(f.Limit, 500)
+	if limit <= 0 {
 		limit = 100
 	}
 	where, args := receiptFilter(f)
@@ -335,64 +367,4 @@ func strs[S ~string](in []S) []any {
 		out[i] = string(s)
 	}
 	return out
-}
-
-// Break is the first receipt at which the chain does not hold.
-type Break struct {
-	Seq int64
-	ID  protocol.ReceiptID
-	Why string
-}
-
-// Verify walks the whole chain from its beginning. It returns the head as
-// computed and, when a link does not hold, where and why.
-func Verify(q store.Querier) (head ChainHead, count int64, broken *Break, err error) {
-	rows, err := q.Query(`SELECT seq, receipt_id, payload_json, prev, payload_hash, hash FROM receipts ORDER BY seq`)
-	if err != nil {
-		return head, 0, nil, fmt.Errorf("walk receipts: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var seq int64
-		var id protocol.ReceiptID
-		var raw, prev, payloadHash, hash string
-		if err := rows.Scan(&seq, &id, &raw, &prev, &payloadHash, &hash); err != nil {
-			return head, count, nil, fmt.Errorf("walk receipts: %w", err)
-		}
-		if why := checkLink(head, seq, raw, prev, payloadHash, hash); why != "" {
-			return head, count, &Break{Seq: seq, ID: id, Why: why}, nil
-		}
-		head, count = ChainHead{Seq: seq, Hash: hash}, count+1
-	}
-	return head, count, nil, rows.Err()
-}
-
-// tombstone stands in a receipt whose content was lawfully erased.
-const tombstone = ""
-
-func checkLink(head ChainHead, seq int64, raw, prev, payloadHash, hash string) string {
-	switch {
-	case seq != head.Seq+1:
-		return "a receipt before it is missing"
-	case prev != head.Hash:
-		return "it does not follow the receipt before it"
-	case raw != tombstone && digest([]byte(raw)) != payloadHash:
-		return "its content was changed"
-	case chainHash(prev, payloadHash) != hash:
-		return "its hash was changed"
-	}
-	return ""
-}
-
-// HashAt reads the hash of one link, to compare it with an anchor kept
-// elsewhere; ok is false when there is no such link.
-func HashAt(q store.Querier, seq int64) (hash string, ok bool, err error) {
-	err = q.QueryRow(`SELECT hash FROM receipts WHERE seq = ?`, seq).Scan(&hash)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", false, nil
-	}
-	if err != nil {
-		return "", false, fmt.Errorf("read link: %w", err)
-	}
-	return hash, true, nil
 }

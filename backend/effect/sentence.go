@@ -1,8 +1,11 @@
 package effect
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"countersign/backend/protocol"
 )
@@ -30,162 +33,203 @@ type Facts struct {
 // maxTarget bounds a target inside a sentence, in runes.
 const maxTarget = 120
 
-// Sentence says in plain words what a receipt records. It is never JSON, and it
-// never claims more than is known.
+// Sentence says in plain words what a receipt records. It is never JSON, ends
+// with a full stop, and never claims more than is known.
 func Sentence(r protocol.Receipt, f Facts) string {
-	target := cut(r.Target)
 	switch r.Outcome {
+	case protocol.OutcomeDone:
+		return done(r, f)
 	case protocol.OutcomeDenied:
-		return denied(r, target)
-	case protocol.OutcomeUnknown:
-		return unknown(r, target)
+		return denied(r, f)
 	case protocol.OutcomeStopped:
-		return stopped(r, target, f)
+		return stopped(r, f)
 	case protocol.OutcomeFailed:
-		return failed(r, target)
+		return failed(r, f)
 	}
-	return done(r, target, f)
+	return fmt.Sprintf("Began to %s and was interrupted; nobody knows whether it happened.", intent(r, f))
 }
 
-func cut(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if runes := []rune(s); len(runes) > maxTarget {
-		return string(runes[:maxTarget-1]) + "…"
-	}
-	return s
-}
-
-func done(r protocol.Receipt, target string, f Facts) string {
+func done(r protocol.Receipt, f Facts) string {
+	target := name(r.Target)
 	switch r.Tool {
 	case "read":
-		return fmt.Sprintf("Read %s (%s).", target, count(f.Lines, "line"))
+		return fmt.Sprintf("Read %s (%s).", target, count(f.Lines, "line", "lines"))
 	case "list":
-		return fmt.Sprintf("Listed %s (%s).", target, entries(f.Items))
+		return fmt.Sprintf("Listed %s (%s).", target, count(f.Items, "entry", "entries"))
 	case "search":
-		return fmt.Sprintf("Searched %s for “%s” (%s).", target, cut(f.Pattern), matches(f.Items))
+		return fmt.Sprintf("Searched %s for “%s” (%s).", target, cut(f.Pattern), count(f.Items, "match", "matches"))
 	case "write", "edit":
 		return changed(r, target, f)
 	case "exec":
 		return ran(r, target, f)
 	case "ask":
-		return fmt.Sprintf("Asked you “%s”; you answered “%s”.", cut(f.Question), cut(f.Answer))
+		return fmt.Sprintf("Asked you “%s”; you answered “%s”.", question(r, f), cut(f.Answer))
 	case "undo":
 		if f.Removed {
 			return fmt.Sprintf("Removed %s, which had not been there before.", target)
 		}
 		return fmt.Sprintf("Put %s back as it was before.", target)
 	}
-	return fmt.Sprintf("Did %s on %s.", r.Tool, target)
+	return capital(past(r)) + "."
 }
 
 func changed(r protocol.Receipt, target string, f Facts) string {
-	if r.Evidence.ExistedBefore != nil && !*r.Evidence.ExistedBefore {
-		return fmt.Sprintf("Wrote %s (new file, %s).", target, count(f.Lines, "line"))
-	}
-	if r.Evidence.HashBefore != "" && r.Evidence.HashBefore == r.Evidence.HashAfter {
+	switch e := r.Evidence; {
+	case e.ExistedBefore != nil && !*e.ExistedBefore:
+		if f.Lines == 0 {
+			return fmt.Sprintf("Wrote %s (new file, empty).", target)
+		}
+		return fmt.Sprintf("Wrote %s (new file, %s).", target, count(f.Lines, "line", "lines"))
+	case e.HashBefore != "" && e.HashBefore == e.HashAfter:
 		return fmt.Sprintf("Wrote %s again; its content stayed the same.", target)
+	case f.Lines == 0: // only what is no line, such as the end of one
+		return fmt.Sprintf("Changed %s.", target)
 	}
-	return fmt.Sprintf("Changed %s in %s.", count(f.Lines, "line"), target)
+	return fmt.Sprintf("Changed %s in %s.", count(f.Lines, "line", "lines"), target)
 }
 
 func ran(r protocol.Receipt, target string, f Facts) string {
-	where := ""
-	if f.Where != "" {
-		where = " in " + f.Where
-	}
-	switch {
+	did := "Ran " + target + where(f)
+	switch e := r.Evidence; {
 	case f.TimedOut:
-		return fmt.Sprintf("Ran %s%s and ended it at its time limit.", target, where)
-	case r.Evidence.Signal != "":
-		return fmt.Sprintf("Ran %s%s; it was ended by %s.", target, where, r.Evidence.Signal)
-	case r.Evidence.ExitStatus != nil && *r.Evidence.ExitStatus != 0:
-		return fmt.Sprintf("Ran %s%s; it reported an error (status %d).", target, where, *r.Evidence.ExitStatus)
+		return did + "; it took too long and was ended at its time limit."
+	case e.Signal != "":
+		return did + "; it was ended by the signal " + e.Signal + "."
+	case e.ExitStatus == nil:
+		return did + "; how it ended is not known."
+	case *e.ExitStatus != 0:
+		return fmt.Sprintf("%s; it reported an error (status %d).", did, *e.ExitStatus)
 	}
-	return fmt.Sprintf("Ran %s%s; it finished without an error.", target, where)
+	return did + "; it finished without an error."
 }
 
-func failed(r protocol.Receipt, target string) string {
-	why := ""
-	if e := cut(r.Evidence.Error); e != "" {
-		why = ": " + strings.TrimSuffix(e, ".")
+func where(f Facts) string {
+	if f.Where == "" {
+		return ""
 	}
-	switch r.Tool {
-	case "read":
-		return fmt.Sprintf("Could not read %s%s.", target, why)
-	case "list":
-		return fmt.Sprintf("Could not list %s%s.", target, why)
-	case "search":
-		return fmt.Sprintf("Could not search %s%s.", target, why)
-	case "write", "edit":
-		return fmt.Sprintf("Could not change %s%s.", target, why)
-	case "exec":
-		return fmt.Sprintf("Could not start %s%s.", target, why)
-	case "undo":
-		return fmt.Sprintf("Could not put %s back%s.", target, why)
-	}
-	return fmt.Sprintf("Could not do %s on %s%s.", r.Tool, target, why)
+	return " in " + name(f.Where)
 }
 
-func denied(r protocol.Receipt, target string) string {
-	act := intent(r.Tool, target)
-	if r.Authority.Kind == "approval" {
-		if reason := cut(r.Authority.Reason); reason != "" {
-			return fmt.Sprintf("You did not allow it to %s: “%s”.", act, reason)
-		}
-		return fmt.Sprintf("You did not allow it to %s.", act)
+func failed(r protocol.Receipt, f Facts) string {
+	joint := ": "
+	if first, _ := utf8.DecodeRuneInString(cut(r.Evidence.Error)); unicode.IsUpper(first) {
+		joint = ". " // the reason is a sentence of its own
 	}
-	return fmt.Sprintf("Refused to %s. %s", act, r.Authority.Clause)
+	return full("Could not "+intent(r, f), joint, r.Evidence.Error)
 }
 
-func unknown(r protocol.Receipt, target string) string {
-	return fmt.Sprintf("Began to %s and was interrupted; whether it happened is unknown.", intent(r.Tool, target))
+func denied(r protocol.Receipt, f Facts) string {
+	if r.Authority.Kind != "approval" {
+		return full("Refused to "+intent(r, f)+".", " ", r.Authority.Clause)
+	}
+	if reason := cut(r.Authority.Reason); reason != "" {
+		return fmt.Sprintf("You did not allow it to %s: “%s”.", intent(r, f), reason)
+	}
+	return fmt.Sprintf("You did not allow it to %s.", intent(r, f))
 }
 
-func stopped(r protocol.Receipt, target string, f Facts) string {
-	if f.NeverStarted {
-		return fmt.Sprintf("Stopped before it began to %s; nothing was done.", intent(r.Tool, target))
+func stopped(r protocol.Receipt, f Facts) string {
+	switch {
+	case r.Tool == "ask":
+		return fmt.Sprintf("Asked you “%s”; it was stopped before you answered.", question(r, f))
+	case f.NeverStarted:
+		return fmt.Sprintf("Stopped before it began to %s; nothing was done.", intent(r, f))
+	case r.Tool == "exec" && f.TimedOut:
+		return ran(r, name(r.Target), f)
+	case r.Class == protocol.ClassRead:
+		return fmt.Sprintf("Began to %s and was stopped; nothing was changed.", intent(r, f))
 	}
-	return fmt.Sprintf("Began to %s and was stopped; part of it may have happened.", intent(r.Tool, target))
+	return fmt.Sprintf("Began to %s and was stopped; part of it may have happened.", intent(r, f))
 }
 
 // intent names an act after "to".
-func intent(toolName, target string) string {
-	switch toolName {
+func intent(r protocol.Receipt, f Facts) string {
+	target := name(r.Target)
+	switch r.Tool {
+	case "read", "list":
+		return r.Tool + " " + target
+	case "search":
+		if f.Pattern != "" {
+			return fmt.Sprintf("search %s for “%s”", target, cut(f.Pattern))
+		}
+		return "search " + target
 	case "exec":
-		return "run " + target
+		return "run " + target + where(f)
 	case "write", "edit":
 		return "change " + target
 	case "ask":
-		return "ask you “" + target + "”"
+		return "ask you “" + question(r, f) + "”"
 	case "undo":
+		if f.Removed {
+			return "remove " + target
+		}
 		return "put " + target + " back"
 	}
-	return toolName + " " + target
+	return strings.Replace(past(r), "used", "use", 1)
 }
 
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
+// past names the act of a tool that has no words of its own.
+func past(r protocol.Receipt) string {
+	if strings.TrimSpace(r.Target) == "" {
+		return "used " + r.Tool
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return "used " + r.Tool + " on " + name(r.Target)
 }
 
-func entries(n int) string {
-	if n == 0 {
-		return "empty"
+func question(r protocol.Receipt, f Facts) string {
+	if q := cut(f.Question); q != "" {
+		return q
 	}
-	if n == 1 {
-		return "1 entry"
-	}
-	return fmt.Sprintf("%d entries", n)
+	return cut(r.Target)
 }
 
-func matches(n int) string {
-	if n == 0 {
-		return "no match"
+// name puts a target into a sentence. One that ends like a sentence, or begins
+// or ends with what is read as part of it, stands in quotation marks. Raw
+// arguments are no name: a person reads them beside the sentence.
+func name(target string) string {
+	switch s := cut(target); {
+	case s == "":
+		return "something without a name"
+	case s == ".":
+		return "the workspace"
+	case len(s) > 2 && s[0] == '{' && json.Valid([]byte(target)):
+		return "what its arguments say"
+	case strings.ContainsAny(s[len(s)-1:], ".,;:!?)"):
+		return "“" + s + "”"
+	default:
+		return s
 	}
-	if n == 1 {
-		return "1 match"
+}
+
+// cut makes one line of s and bounds it.
+func cut(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if runes := []rune(s); len(runes) > maxTarget {
+		return strings.TrimSpace(string(runes[:maxTarget-1])) + "…"
 	}
-	return fmt.Sprintf("%d matches", n)
+	return s
+}
+
+// full adds a reason to a sentence and sees that it ends as one does.
+func full(sentence, joint, reason string) string {
+	reason = strings.TrimRight(cut(reason), ". ")
+	if reason != "" {
+		sentence += joint + reason
+	}
+	if strings.HasSuffix(sentence, "!") || strings.HasSuffix(sentence, "?") || strings.HasSuffix(sentence, ".") {
+		return sentence
+	}
+	return sentence + "."
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+func count(n int, one, many string) string {
+	switch n {
+	case 0:
+		return "no " + many
+	case 1:
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
