@@ -28,6 +28,9 @@ var ddl string
 // Schema declares the table of this owner.
 func Schema() store.Schema { return store.Schema{Owner: "blob", DDL: ddl} }
 
+// tmpSuffix marks a content that is being written.
+const tmpSuffix = ".tmp"
+
 // MaxSize is the largest content in bytes.
 const MaxSize = 32 << 20
 
@@ -45,10 +48,24 @@ type Store struct {
 	dir string
 }
 
-// Open makes the directory if needed, with mode 0700.
+// Open makes the directory if needed, closes it to others (0700), and removes
+// what writes that were cut off left half done. One process opens a directory at
+// a time; the lock on the data directory sees to that.
 func Open(dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open contents: %w", err)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open contents: %w", err)
+	}
+	left, err := fs.Glob(os.DirFS(dir), "*/*"+tmpSuffix)
+	if err != nil {
+		return nil, fmt.Errorf("open contents: %w", err)
+	}
+	for _, name := range left {
+		if err := os.Remove(filepath.Join(dir, filepath.FromSlash(name))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("remove what a crash left: %w", err)
+		}
 	}
 	return &Store{dir: dir}, nil
 }
@@ -63,22 +80,23 @@ func (s *Store) path(id protocol.BlobID) string {
 	return filepath.Join(s.dir, string(id[:2]), string(id))
 }
 
-// Put writes and syncs a content; it is on disk when Put returns. Storing the
-// same content again costs one look.
+// Put writes and syncs a content; it is on disk when Put returns, whoever wrote
+// it. A stored content that was damaged is written anew.
 func (s *Store) Put(content []byte) (protocol.BlobID, error) {
 	if len(content) > MaxSize {
 		return "", ErrTooLarge
 	}
 	id := ID(content)
 	path := s.path(id)
-	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
-		return id, nil
-	}
 	dir := filepath.Dir(path)
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
+		// Whoever wrote it may not have come to this yet, or was cut off before.
+		return id, errors.Join(syncDir(dir), syncDir(s.dir))
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("store content: %w", err)
 	}
-	tmp := path + "." + rand.Text()[:8] + ".tmp"
+	tmp := path + "." + rand.Text()[:8] + tmpSuffix
 	if err := writeSynced(tmp, content); err != nil {
 		return "", errors.Join(fmt.Errorf("store content: %w", err), os.Remove(tmp))
 	}
