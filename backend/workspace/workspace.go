@@ -31,8 +31,9 @@ type File struct {
 	Cut  bool
 }
 
-// Load reads the files that exist. A file that cannot be read is an error, so
-// that an agent never works without instructions it was given.
+// Load reads the files that exist and say something. A file that cannot be read
+// is an error, so that an agent never works without instructions it was given;
+// one that no room is left for comes with Cut set and no text.
 func Load(dir string) ([]File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -50,7 +51,7 @@ func Load(dir string) ([]File, error) {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
 		left -= len(f.Text)
-		if f.Text != "" {
+		if f.Text != "" || f.Cut {
 			files = append(files, f)
 		}
 	}
@@ -58,29 +59,38 @@ func Load(dir string) ([]File, error) {
 }
 
 func load(root *os.Root, name string, limit int) (File, error) {
-	info, err := root.Stat(name)
+	// Opened before it is looked at, so that what is looked at is what is read; a
+	// pipe would keep an ordinary open waiting for its writer.
+	f, err := root.OpenFile(name, os.O_RDONLY|noWait, 0)
+	if err != nil {
+		return File{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
 	if err != nil {
 		return File{}, err
 	}
 	if !info.Mode().IsRegular() {
 		return File{}, errors.New("it is not a plain file")
 	}
-	f, err := root.Open(name)
+	// One character more than fits: half of one at the end is beyond the limit.
+	raw, err := io.ReadAll(io.LimitReader(f, int64(limit)+utf8.UTFMax))
 	if err != nil {
 		return File{}, err
 	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
-	if err != nil {
-		return File{}, err
-	}
-	out := File{Name: name, Cut: len(raw) > limit}
-	if out.Cut {
-		raw = raw[:limit]
-		for len(raw) > 0 && !utf8.Valid(raw) {
-			raw = raw[:len(raw)-1]
-		}
-	}
-	out.Text = strings.TrimSpace(strings.ToValidUTF8(string(raw), "�"))
+	text := strings.TrimSpace(strings.TrimPrefix(strings.ToValidUTF8(string(raw), "�"), "\ufeff"))
+	out := File{Name: name, Text: cut(text, limit)}
+	out.Cut = len(out.Text) < len(text) || info.Size() > int64(len(raw))
 	return out, nil
+}
+
+// cut shortens s to at most n bytes without splitting a character.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return strings.TrimSpace(s[:n])
 }
