@@ -232,7 +232,7 @@ func (h *Host) openTools(context.Context) (err error) {
 func (h *Host) openRuns(ctx context.Context) error {
 	h.runs = run.New(run.Options{
 		DB: h.db, Blobs: h.blobs, Tools: h.tools, Models: h.models, Places: places{h}, Events: fanOut{h}, Undo: files.Undo,
-		Limits: h.limits, Sandboxed: h.sandboxed, Mask: h.redactor.Redact, Owner: "you", Logger: h.log, Now: h.o.Now, NewID: newID,
+		Limits: h.limits, Sandboxed: h.sandboxed, Mask: h.redactor.Redact, MaskMark: secret.Mask[:len(secret.Mask)-1], Owner: "you", Logger: h.log, Now: h.o.Now, NewID: newID,
 	})
 	h.state = newState(h)
 	h.anchor = newAnchor(h)

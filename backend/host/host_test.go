@@ -450,3 +450,33 @@ func TestDurableChangesAreReplayedFromASequence(t *testing.T) {
 		t.Fatalf("%d runs after a replay", got)
 	}
 }
+
+// A key that stands in a file is hidden from the model; what would write the
+// mask back over it is marked as such.
+func TestAMaskThatWouldBeWrittenOverASecretIsSaid(t *testing.T) {
+	r := newRig(t)
+	c := r.window()
+	agents := call[protocol.AgentsList](c, protocol.MethodAgentsList, protocol.Empty{})
+	path := filepath.Join(agents.Agents[0].Workspace, "env.txt")
+	if err := os.WriteFile(path, []byte("KEY=ghp_0123456789abcdefghijABCDEFGHIJ012345\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	chat(c, "read env.txt")
+	if h := call[protocol.ChatHistory](c, protocol.MethodChatHistory, protocol.ChatHistoryParams{SessionKey: "main"}); strings.Contains(string(mustJSON(t, h)), "ghp_0123") {
+		t.Fatal("the key stands in the transcript")
+	}
+	run := chat(c, "write env.txt: KEY=[masked: key] more")
+	a := call[protocol.Approval](c, protocol.MethodApprovalGet, protocol.ApprovalGetParams{ID: run.ApprovalIDs[0]})
+	if !a.Request.HighRisk || !strings.Contains(a.Request.WarningText, "hidden from the model") {
+		t.Fatalf("asked without a warning: %+v", a.Request)
+	}
+}
+
+func mustJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"countersign/backend/agent"
 	"countersign/backend/approval"
@@ -339,10 +340,14 @@ func (j *journal) question(c *call, d policy.Decision) protocol.Approval {
 		Target: c.plan.Target, Diff: card.Diff, Input: card.Input, Truncated: card.Truncated, Clause: d.Clause.Text, Reach: card.Reach, HighRisk: card.HighRisk,
 		PlanHash: c.hash, Args: c.plan.Args, AllowedDecisions: []protocol.Decision{protocol.AllowOnce, protocol.Deny}, Taint: j.sources(),
 	}
+	if m := j.m.o.MaskMark; m != "" && c.tool.Spec().Effect == protocol.ClassWrite && strings.Contains(string(c.plan.Args), m) {
+		req.HighRisk = true
+		req.WarningText = strings.TrimSpace("A secret was hidden from the model here, and it would write the mask over it. " + req.WarningText)
+	}
 	switch {
 	case card.Truncated:
 		req.AllowedDecisions = []protocol.Decision{protocol.Deny}
-	case d.MayAllowSession && !card.HighRisk:
+	case d.MayAllowSession && !req.HighRisk:
 		req.AllowedDecisions = []protocol.Decision{protocol.AllowOnce, protocol.AllowSession, protocol.Deny}
 	}
 	return protocol.Approval{ID: protocol.ApprovalID(j.m.o.NewID()), Request: req, State: protocol.ApprovalPending, CreatedAtMs: j.m.nowMs()}

@@ -62,6 +62,9 @@ type Options struct {
 	Sandboxed func() bool
 	// Mask hides secrets in what is kept for people and models.
 	Mask func(string) string
+	// MaskMark is how every mask begins; text that carries it back into a file
+	// would lose what was masked. Empty means none.
+	MaskMark string
 	// Owner is how receipts call the owner.
 	Owner  string
 	Logger *slog.Logger
