@@ -69,7 +69,7 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	defer stop()
 	page, err := p.client.Models.List(watched, sdk.ModelListParams{Limit: sdk.Int(1000)})
 	if err != nil {
-		return nil, p.failed(watched, ctx, err, nil, "", false)
+		return nil, p.failed(watched, ctx, err, "", false)
 	}
 	names := make([]string, 0, len(page.Data))
 	for _, m := range page.Data {
@@ -80,10 +80,10 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 
 // Stream implements model.Provider.
 func (p *Provider) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (model.Response, error) {
-	history := wire.Prepare(req.Messages)
+	all := turns(wire.Prepare(req.Messages))
 	for {
-		m := p.mode(req, history)
-		resp, err := p.once(ctx, req, params(req, history, m), emit)
+		m := p.mode(req, all)
+		resp, err := p.once(ctx, req, params(req, all, m), emit)
 		var failed *model.Error
 		if m == modeNone || !errors.As(err, &failed) || failed.Kind != protocol.ErrorBadRequest || !aboutThinking(failed) {
 			return resp, err
@@ -103,7 +103,7 @@ func (p *Provider) once(ctx context.Context, req model.Request, body sdk.Message
 		a.event(stream.Current())
 	}
 	if err := stream.Err(); err != nil && !a.complete() {
-		return a.failed(p.failed(watched, ctx, err, res, req.Model, a.begun))
+		return a.failed(p.failed(watched, ctx, err, req.Model, a.begun))
 	}
 	if !a.complete() {
 		if !a.begun && !isStream(res) {
@@ -119,7 +119,7 @@ func isStream(res *http.Response) bool {
 }
 
 // failed reads an error of the SDK, whose own holds the request with the key.
-func (p *Provider) failed(watched, outer context.Context, err error, res *http.Response, name string, begun bool) error {
+func (p *Provider) failed(watched, outer context.Context, err error, name string, begun bool) error {
 	var refusal *sdk.Error
 	if errors.As(err, &refusal) {
 		a := wire.Answer{Status: refusal.StatusCode, Type: string(refusal.Type()), Message: refusal.Message, Model: name}
@@ -135,7 +135,6 @@ func (p *Provider) failed(watched, outer context.Context, err error, res *http.R
 	if errors.As(err, &syntax) && !begun {
 		return p.who.Strange(err)
 	}
-	_ = res
 	return p.who.Broken(watched, outer, err, begun)
 }
 
@@ -151,8 +150,8 @@ const (
 
 // mode is how to ask for thinking in this request. A loop of tool calls that
 // began without thinking has to end without it.
-func (p *Provider) mode(req model.Request, history []protocol.Message) mode {
-	if req.Thinking == "" || !mayThink(history) {
+func (p *Provider) mode(req model.Request, all []turn) mode {
+	if req.Thinking == "" || !mayThink(all) {
 		return modeNone
 	}
 	p.mu.Lock()
@@ -176,17 +175,15 @@ func aboutThinking(e *model.Error) bool {
 	return false
 }
 
-func mayThink(history []protocol.Message) bool {
-	if len(history) == 0 || history[len(history)-1].Role != protocol.RoleToolResult {
+// mayThink reports whether the last turn is not one of results, or answers one
+// that began with thinking.
+func mayThink(all []turn) bool {
+	n := len(all)
+	if n < 2 || all[n-1].blocks[0].OfToolResult == nil {
 		return true
 	}
-	for i := len(history) - 1; i >= 0; i-- {
-		if history[i].Role == protocol.RoleAssistant {
-			t, ok := history[i].Content[0].(protocol.ThinkingBlock)
-			return ok && t.Signature != ""
-		}
-	}
-	return false
+	first := all[n-2].blocks[0]
+	return first.OfThinking != nil || first.OfRedactedThinking != nil
 }
 
 func newID() string { return rand.Text() }

@@ -1,8 +1,6 @@
 package anthropic
 
 import (
-	"encoding/json"
-
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 
@@ -24,11 +22,11 @@ const opening = "(The conversation goes on from here.)"
 
 // params builds a request. Its beginning (tools, system, history) is byte for
 // byte the same as long as they are, and is marked for the cache in three places.
-func params(req model.Request, history []protocol.Message, m mode) sdk.MessageNewParams {
+func params(req model.Request, all []turn, m mode) sdk.MessageNewParams {
 	p := sdk.MessageNewParams{
 		Model:     sdk.Model(req.Model),
 		MaxTokens: int64(req.MaxTokens),
-		Messages:  messages(history),
+		Messages:  messages(all),
 	}
 	if p.MaxTokens <= 0 {
 		p.MaxTokens = standardMaxTokens
@@ -94,8 +92,7 @@ func turns(history []protocol.Message) []turn {
 }
 
 // messages are the turns as they are sent, with the end marked for the cache.
-func messages(history []protocol.Message) []sdk.MessageParam {
-	all := turns(history)
+func messages(all []turn) []sdk.MessageParam {
 	out := make([]sdk.MessageParam, len(all))
 	for i, t := range all {
 		if i == len(all)-1 {
@@ -129,7 +126,7 @@ func content(blocks protocol.Blocks) []sdk.ContentBlockParamUnion {
 				out = append(out, sdk.NewThinkingBlock(b.Signature, b.Thinking))
 			}
 		case protocol.ToolCallBlock:
-			out = append(out, sdk.NewToolUseBlock(wire.CallID(b.ID), json.RawMessage(wire.Object(b.Arguments)), b.Name))
+			out = append(out, sdk.NewToolUseBlock(wire.CallID(b.ID), wire.Object(b.Arguments), wire.CallName(b.Name)))
 		case protocol.ImageBlock:
 			out = append(out, sdk.NewImageBlockBase64(b.MimeType, b.Data))
 		}

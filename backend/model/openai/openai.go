@@ -13,7 +13,6 @@ package openai
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +26,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"countersign/backend/model"
+	"countersign/backend/model/internal/completion"
 	"countersign/backend/model/internal/wire"
 	"countersign/backend/protocol"
 )
@@ -109,28 +109,27 @@ func (p *Provider) once(ctx context.Context, req model.Request, body sdk.ChatCom
 	var res *http.Response
 	stream := p.chat.NewStreaming(watched, body, option.WithResponseInto(&res), option.WithMiddleware(streamed)).WithEventsMode()
 	defer func() { _ = stream.Close() }()
-	a := newAnswer(emit)
+	a := completion.New(emit)
 	for stream.Next() {
-		var c chunk
-		if err := json.Unmarshal([]byte(stream.Current().RawJSON()), &c); err != nil {
-			return a.failed(p.who.Cut(fmt.Errorf("read a chunk: %w", err)))
+		refusal, err := a.Take([]byte(stream.Current().RawJSON()))
+		if err != nil {
+			return a.Failed(p.who.Cut(err))
 		}
-		if refusal, ok := c.refusal(); ok {
-			refusal.Status, refusal.Model, refusal.Header = statusOf(refusal), req.Model, res.Header
-			return a.failed(p.who.Refused(refusal))
+		if refusal != nil {
+			refusal.Model, refusal.Header = req.Model, res.Header
+			return a.Failed(p.who.Refused(*refusal))
 		}
-		a.chunk(c)
 	}
-	if err := stream.Err(); err != nil && a.stop == "" {
-		return a.failed(p.failed(watched, ctx, err, res, req.Model, a.begun))
+	if err := stream.Err(); err != nil && !a.Stopped() {
+		return a.Failed(p.failed(watched, ctx, err, res, req.Model, a.Begun()))
 	}
-	if a.stop == "" && !closed(res) {
-		if !a.begun && !isStream(res) {
-			return a.failed(p.who.Strange(errors.New("the answer is not a stream of events")))
+	if !a.Stopped() && !closed(res) {
+		if !a.Begun() && !isStream(res) {
+			return a.Failed(p.who.Strange(errors.New("the answer is not a stream of events")))
 		}
-		return a.failed(p.who.Cut(nil))
+		return a.Failed(p.who.Cut(nil))
 	}
-	return a.finish(p.who, req)
+	return a.Finish(p.who, req)
 }
 
 // failed reads an error of the SDK, whose own holds the request with the key.
@@ -140,7 +139,7 @@ func (p *Provider) failed(watched, outer context.Context, err error, res *http.R
 		if readErr != nil {
 			raw = nil
 		}
-		a := readRefusal(raw)
+		a := completion.ReadRefusal(raw)
 		a.Status, a.Header, a.Model = res.StatusCode, res.Header, name
 		return p.who.Refused(a)
 	}
@@ -216,5 +215,3 @@ func closed(res *http.Response) bool {
 	e, ok := res.Body.(*ending)
 	return ok && e.seen
 }
-
-func newID() string { return rand.Text() }

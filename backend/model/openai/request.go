@@ -114,7 +114,7 @@ func assistant(content protocol.Blocks) sdk.ChatCompletionMessageParamUnion {
 			OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
 				ID: wire.CallID(c.ID),
 				Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{
-					Name: c.Name, Arguments: string(wire.Object(c.Arguments)),
+					Name: wire.CallName(c.Name), Arguments: string(wire.Object(c.Arguments)),
 				},
 			},
 		})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"countersign/backend/model"
+	"countersign/backend/model/modeltest"
 	"countersign/backend/model/practice"
 	"countersign/backend/protocol"
 )
@@ -387,4 +388,18 @@ func FuzzAnyRequestIsAnswered(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestContract(t *testing.T) {
+	p, err := practice.New(model.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	modeltest.Contract(t, p, modeltest.Ask("count to 50"))
+	seen, emit := modeltest.Watch()
+	resp, err := p.Stream(t.Context(), modeltest.Ask("list src and at the same time write a.md: x"), emit)
+	modeltest.Check(t, seen, resp, err)
+	if len(resp.Content.ToolCalls()) != 2 {
+		t.Errorf("%v", resp.Content)
+	}
 }

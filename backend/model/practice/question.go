@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 var (
@@ -40,10 +41,9 @@ func question(text string) action {
 
 // sentence begins text with a capital letter.
 func sentence(text string) string {
-	for i, r := range text {
-		if i == 0 {
-			return string(unicode.ToUpper(r)) + text[len(string(r)):]
-		}
+	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 || first == utf8.RuneError {
+		return text
 	}
-	return text
+	return string(unicode.ToUpper(first)) + text[size:]
 }

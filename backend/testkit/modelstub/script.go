@@ -38,8 +38,8 @@ type Reply struct {
 	Hang bool `json:"hang,omitempty"`
 	// Gate is received from once before each event.
 	Gate <-chan struct{} `json:"-"`
-	// Begun is closed when the request has come.
-	Begun chan struct{} `json:"-"`
+	// Begun is sent to once for each request, when it has come.
+	Begun chan<- struct{} `json:"-"`
 
 	Quirks Quirks `json:"quirks,omitzero"`
 }

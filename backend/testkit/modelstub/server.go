@@ -117,7 +117,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, d Dialect) {
 	}
 	reply, problem := s.take(r, d, body)
 	if reply.Begun != nil {
-		close(reply.Begun)
+		select {
+		case reply.Begun <- struct{}{}:
+		case <-r.Context().Done():
+		case <-s.quit:
+		}
 	}
 	switch {
 	case problem != "":

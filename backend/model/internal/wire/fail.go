@@ -128,8 +128,8 @@ func (p Provider) notFound(a Answer) string {
 // said repeats a short reason in the provider's words.
 func (p Provider) said(message string) string {
 	message = strings.Join(strings.Fields(p.mask(message)), " ")
-	if message == "" {
-		return ""
+	if message == "" || strings.HasPrefix(message, "<") {
+		return "" // a page is nothing to repeat
 	}
 	const most = 160
 	if short := cut(message, most); short != message {

@@ -43,8 +43,16 @@ func Prepare(messages []protocol.Message) []protocol.Message {
 			out = append(out, m)
 		}
 	}
+	if n := len(out); n > 0 && out[n-1].Role == protocol.RoleAssistant {
+		// After a cut answer the history may end with it; a request that does is
+		// refused, or taken as words to be continued.
+		out = append(out, protocol.Message{Role: protocol.RoleUser, Content: protocol.Blocks{protocol.TextBlock{Text: goOn}}})
+	}
 	return out
 }
+
+// goOn stands behind a history that ends with an answer.
+const goOn = "(Please go on.)"
 
 // speaks reports whether content is more than thinking.
 func speaks(content protocol.Blocks) bool {
@@ -85,6 +93,18 @@ func CallID(id string) string {
 	}
 	sum := sha256.Sum256([]byte(id))
 	return "call_" + hex.EncodeToString(sum[:12])
+}
+
+var notInName = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
+
+// CallName is a tool's name in the shape that every provider takes back: a model
+// may have called one that never was.
+func CallName(name string) string {
+	name = notInName.ReplaceAllString(name, "_")
+	if name == "" {
+		return "unnamed"
+	}
+	return cut(name, 64)
 }
 
 // FreshIDs gives a new identifier to each call that has none, or one that the

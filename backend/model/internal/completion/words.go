@@ -1,4 +1,4 @@
-package openai
+package completion
 
 import (
 	"strings"
@@ -149,7 +149,7 @@ func (w *words) text(text string) {
 		}
 		text = w.margin
 		if len(w.parts) > 0 {
-			text = strings.TrimLeft(text, " \t\r\n")
+			text = strings.TrimLeft(text, blanks)
 		}
 		w.margin, w.fresh = "", false
 	}

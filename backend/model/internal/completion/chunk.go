@@ -1,4 +1,4 @@
-package openai
+package completion
 
 import (
 	"encoding/json"
@@ -111,12 +111,12 @@ func (c chunk) refusal() (wire.Answer, bool) {
 	if len(c.Error) == 0 || string(c.Error) == "null" {
 		return wire.Answer{}, false
 	}
-	return readRefusal([]byte(`{"error":` + string(c.Error) + `}`)), true
+	return ReadRefusal([]byte(`{"error":` + string(c.Error) + `}`)), true
 }
 
-// readRefusal reads an error body: {"error":{…}}, {"error":"…"}, {"message":"…"},
+// ReadRefusal reads an error body: {"error":{…}}, {"error":"…"}, {"message":"…"},
 // {"detail":…}, or plain text. The words of a page are not repeated.
-func readRefusal(raw []byte) wire.Answer {
+func ReadRefusal(raw []byte) wire.Answer {
 	type inner struct {
 		Code    loose `json:"code"`
 		Type    loose `json:"type"`

@@ -1,4 +1,4 @@
-package openai
+package completion
 
 import (
 	"encoding/json"
@@ -14,10 +14,16 @@ type call struct {
 	id    string
 	name  string
 	args  strings.Builder
+	// again says that the name came once more after the whole arguments: either the
+	// server repeats itself, or a second call of the same name begins.
+	again bool
 }
 
-// whole reports whether the arguments are complete JSON.
-func (c *call) whole() bool { return c.args.Len() > 0 && json.Valid([]byte(c.args.String())) }
+// whole reports whether the arguments are a complete object.
+func (c *call) whole() bool {
+	args := strings.TrimSpace(c.args.String())
+	return strings.HasPrefix(args, "{") && json.Valid([]byte(args))
+}
 
 // calls gathers parallel calls from their pieces. Servers disagree on what tells
 // two calls apart: the index, the identifier, or only that a name comes anew.
@@ -33,6 +39,9 @@ func (cs *calls) add(d toolDelta) {
 		args = ""
 	}
 	c := cs.find(string(d.Index), id, name, args)
+	if c != nil && c.again && args != "" && c.whole() {
+		name, c = c.name, nil
+	}
 	if c == nil {
 		if id == "" && name == "" && strings.TrimSpace(args) == "" {
 			return
@@ -47,8 +56,10 @@ func (cs *calls) add(d toolDelta) {
 		c.name = name
 		cs.begun(name)
 	}
-	if args == c.args.String() && c.whole() {
-		return // some servers repeat the whole arguments at the end
+	if c.whole() && (args == "" || args == c.args.String()) {
+		// Some servers repeat the whole arguments at the end.
+		c.again = c.again || args == "" && name != ""
+		return
 	}
 	c.args.WriteString(args)
 }

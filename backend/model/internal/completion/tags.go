@@ -1,4 +1,4 @@
-package openai
+package completion
 
 import (
 	"regexp"
@@ -15,6 +15,9 @@ const (
 	tagClose
 	tagEmpty // opens and closes itself
 )
+
+// blanks are what \s matches.
+const blanks = " \t\r\n\f"
 
 // longestTag bounds how much is held back for a tag.
 const longestTag = 120
@@ -93,13 +96,13 @@ func mayBecomeTag(s string) bool {
 	if s[0] != '<' || len(s) > longestTag || strings.ContainsAny(s[1:], "<>") {
 		return false
 	}
-	word := strings.ToLower(strings.TrimLeft(s[1:], " \t\r\n"))
-	word = strings.TrimLeft(strings.TrimPrefix(word, "/"), " \t\r\n")
+	word := strings.ToLower(strings.TrimLeft(s[1:], blanks))
+	word = strings.TrimLeft(strings.TrimPrefix(word, "/"), blanks)
 	for _, name := range tagNames {
 		if strings.HasPrefix(name, word) {
 			return true
 		}
-		if rest, ok := strings.CutPrefix(word, name); ok && strings.ContainsAny(rest[:1], " \t\r\n/") {
+		if rest, ok := strings.CutPrefix(word, name); ok && strings.ContainsAny(rest[:1], blanks+"/") {
 			return true
 		}
 	}

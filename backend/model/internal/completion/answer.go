@@ -1,7 +1,15 @@
-package openai
+// Package completion reads the answers of Chat Completions servers from their
+// chunks: text, thinking and calls, whatever the server's habits are.
+//
+// It knows no connection. It is apart from the provider so that it can be tested
+// and fuzzed without the library that carries the chunks.
+package completion
 
 import (
+	"crypto/rand"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"countersign/backend/model"
@@ -9,8 +17,8 @@ import (
 	"countersign/backend/protocol"
 )
 
-// answer gathers one response from its chunks.
-type answer struct {
+// Answer gathers one response from its chunks. It is not safe for concurrent use.
+type Answer struct {
 	words *words
 	calls calls
 	model string
@@ -20,15 +28,36 @@ type answer struct {
 	begun bool
 }
 
-func newAnswer(emit func(model.Delta)) *answer {
-	return &answer{
+// New returns an empty answer that shows its parts by emit.
+func New(emit func(model.Delta)) *Answer {
+	return &Answer{
 		words: newWords(emit),
 		calls: calls{begun: func(name string) { emit(model.Delta{ToolName: name}) }},
 	}
 }
 
-// chunk takes one event.
-func (a *answer) chunk(c chunk) {
+// Begun reports whether anything of the answer has come.
+func (a *Answer) Begun() bool { return a.begun }
+
+// Stopped reports whether the server has said that the answer is whole.
+func (a *Answer) Stopped() bool { return a.stop != "" }
+
+// Take reads one chunk. A chunk that is an error of the server is returned as
+// refusal, with the status that it names or 200.
+func (a *Answer) Take(raw []byte) (refusal *wire.Answer, err error) {
+	var c chunk
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return nil, fmt.Errorf("read a chunk: %w", err)
+	}
+	if told, ok := c.refusal(); ok {
+		told.Status = statusOf(told)
+		return &told, nil
+	}
+	a.chunk(c)
+	return nil, nil
+}
+
+func (a *Answer) chunk(c chunk) {
 	a.begun = true
 	if c.Model != "" {
 		a.model = string(c.Model)
@@ -49,7 +78,7 @@ func (a *answer) chunk(c chunk) {
 	}
 }
 
-func (a *answer) message(m *message) {
+func (a *Answer) message(m *message) {
 	a.words.think(m.thinking())
 	a.words.write(m.text())
 	if m.Refusal != "" {
@@ -63,7 +92,7 @@ func (a *answer) message(m *message) {
 	}
 }
 
-func (a *answer) count(u *usage) {
+func (a *Answer) count(u *usage) {
 	if u == nil {
 		return
 	}
@@ -80,7 +109,8 @@ func (a *answer) count(u *usage) {
 	a.usage = protocol.Usage{Input: in - cached, Output: out, CacheRead: cached}
 }
 
-func (a *answer) failed(err error) (model.Response, error) {
+// Failed is what is kept of an answer that err has ended.
+func (a *Answer) Failed(err error) (model.Response, error) {
 	a.words.end()
 	r := a.response(protocol.StopError, a.words.blocks())
 	var e *model.Error
@@ -90,12 +120,12 @@ func (a *answer) failed(err error) (model.Response, error) {
 	return r, err
 }
 
-func (a *answer) response(stop protocol.StopReason, content protocol.Blocks) model.Response {
+func (a *Answer) response(stop protocol.StopReason, content protocol.Blocks) model.Response {
 	return model.Response{Content: content, StopReason: stop, Usage: a.usage, UsageKnown: a.known, Model: a.model}
 }
 
-// finish makes the complete response, or the error of one that cannot be used.
-func (a *answer) finish(who wire.Provider, req model.Request) (model.Response, error) {
+// Finish makes the complete response, or the error of one that cannot be used.
+func (a *Answer) Finish(who wire.Provider, req model.Request) (model.Response, error) {
 	a.words.end()
 	words := a.words.blocks()
 	said := strings.TrimSpace(words.Text()) != ""
@@ -103,12 +133,12 @@ func (a *answer) finish(who wire.Provider, req model.Request) (model.Response, e
 	case "length", "max_tokens":
 		// Calls of a turn that did not end are not what the model meant to do.
 		if !said {
-			return a.failed(who.TooLong())
+			return a.Failed(who.TooLong())
 		}
 		return a.response(protocol.StopLength, words), nil
 	case "content_filter", "refusal":
 		if !said {
-			return a.failed(who.Declined())
+			return a.Failed(who.Declined())
 		}
 		return a.response(protocol.StopRefusal, words), nil
 	}
@@ -119,7 +149,9 @@ func (a *answer) finish(who wire.Provider, req model.Request) (model.Response, e
 		return a.response(protocol.StopToolUse, words), nil
 	}
 	if !said {
-		return a.failed(who.Empty(a.stop))
+		return a.Failed(who.Empty(a.stop))
 	}
 	return a.response(protocol.StopEnd, words), nil
 }
+
+func newID() string { return rand.Text() }
