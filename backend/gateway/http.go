@@ -39,14 +39,14 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case isUpgrade(r):
 		p.webSocket(w, r, v)
-	case r.Method != http.MethodGet && (r.Method != http.MethodHead || r.URL.Path == enterPath):
+	case r.Method != http.MethodGet && (r.Method != http.MethodHead || enters(r)):
 		w.Header().Set("Allow", "GET, HEAD")
 		refuse(w, http.StatusMethodNotAllowed, invalid("", "This address can only be read."))
 	case r.URL.Path == "/healthz":
 		writeJSON(w, http.StatusOK, map[string]bool{"ok": true})
 	case r.URL.Path == "/readyz":
 		p.ready(w)
-	case r.URL.Path == enterPath:
+	case enters(r):
 		p.enter(w, r)
 	case r.URL.Path == socketPath:
 		w.Header().Set("Upgrade", "websocket")
@@ -62,6 +62,12 @@ const (
 	enterPath  = "/enter"
 	socketPath = "/ws"
 )
+
+// enters reports a request that brings a ticket: at its own address, or at the
+// page's, where somebody joins address and ticket by hand.
+func enters(r *http.Request) bool {
+	return r.URL.Path == enterPath || r.URL.Path == "/" && strings.HasPrefix(r.URL.RawQuery, "ticket=")
+}
 
 // secure sets the headers of every answer. The page runs its own scripts only,
 // talks to its own host only, and stands in no frame.

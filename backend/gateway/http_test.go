@@ -168,7 +168,7 @@ var routes = []struct {
 	socket     bool
 }{
 	{"page", "/", false}, {"file", "/assets/app.js", false}, {"healthz", "/healthz", false}, {"readyz", "/readyz", false},
-	{"enter", "/enter?ticket=", false}, {"ws", "/ws", true}, {"ws at /", "/", true},
+	{"enter", "/enter?ticket=", false}, {"enter", "/?ticket=", false}, {"ws", "/ws", true}, {"ws at /", "/", true},
 }
 
 func TestNoStrangerGetsIn(t *testing.T) {
@@ -281,6 +281,9 @@ func TestOnlyReadingIsPossible(t *testing.T) {
 				t.Errorf("%s %s was answered %d", method, path, res.StatusCode)
 			}
 		}
+	}
+	if res, _ := p.ask(t, "HEAD", "/?ticket=x", p.host, h); res.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("HEAD with a ticket: %d", res.StatusCode)
 	}
 	if res, _ := p.ask(t, "HEAD", "/enter?ticket=x", p.host, h); res.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("HEAD of a ticket's link was answered %d", res.StatusCode)
