@@ -49,7 +49,7 @@ func failure(kind protocol.ErrorKind, retryable bool, after time.Duration) error
 }
 
 // play runs one call and returns what happened as words.
-func play(t *testing.T, o model.RetryOptions, lines ...line) (s *script, screen string, resp model.Response, err error, tries []model.Attempt) {
+func play(t *testing.T, o model.RetryOptions, lines ...line) (s *script, screen string, resp model.Response, tries []model.Attempt, err error) {
 	t.Helper()
 	s = &script{lines: lines, start: time.Now()}
 	o.Notify = func(a model.Attempt) { tries = append(tries, a) }
@@ -62,13 +62,13 @@ func play(t *testing.T, o model.RetryOptions, lines ...line) (s *script, screen 
 		}
 		screen += d.Text
 	})
-	return s, screen, resp, err, tries
+	return s, screen, resp, tries, err
 }
 
 func TestOverloadedIsRetriedUntilItWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := line{err: failure(protocol.ErrorOverloaded, true, 0)}
-		s, screen, _, err, tries := play(t, model.RetryOptions{}, over, over, over, line{text: "at last"})
+		s, screen, _, tries, err := play(t, model.RetryOptions{}, over, over, over, line{text: "at last"})
 		if err != nil || screen != "at last" || s.asked != 4 {
 			t.Fatalf("%d requests, %q, %v", s.asked, screen, err)
 		}
@@ -86,7 +86,7 @@ func TestOverloadedIsRetriedUntilItWorks(t *testing.T) {
 func TestNeverMoreThanFourRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, kind := range []protocol.ErrorKind{protocol.ErrorOverloaded, protocol.ErrorRateLimit, protocol.ErrorTimeout, protocol.ErrorNetwork} {
-			s, _, _, err, tries := play(t, model.RetryOptions{}, line{err: failure(kind, true, 0)})
+			s, _, _, tries, err := play(t, model.RetryOptions{}, line{err: failure(kind, true, 0)})
 			var failed *model.Error
 			if s.asked != 4 || len(tries) != 3 || !errors.As(err, &failed) || failed.Kind != kind {
 				t.Errorf("%s: %d requests, %v", kind, s.asked, err)
@@ -108,7 +108,7 @@ func TestCutAndEmptyAnswersAreTriedOnceMore(t *testing.T) {
 
 func TestARetriedAnswerReplacesWhatWasShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, screen, resp, err, _ := play(t, model.RetryOptions{}, line{text: "half an", err: failure(protocol.ErrorCut, true, 0)}, line{text: "a whole answer"})
+		_, screen, resp, _, err := play(t, model.RetryOptions{}, line{text: "half an", err: failure(protocol.ErrorCut, true, 0)}, line{text: "a whole answer"})
 		if err != nil || screen != "a whole answer" || resp.Content.Text() != screen {
 			t.Errorf("screen %q, %v", screen, err)
 		}
@@ -117,7 +117,7 @@ func TestARetriedAnswerReplacesWhatWasShown(t *testing.T) {
 
 func TestWhatWasShownIsKeptWhenNothingReplacesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, screen, resp, err, _ := play(t, model.RetryOptions{}, line{text: "half an", err: failure(protocol.ErrorCut, true, 0)}, line{err: failure(protocol.ErrorAuth, false, 0)})
+		_, screen, resp, _, err := play(t, model.RetryOptions{}, line{text: "half an", err: failure(protocol.ErrorCut, true, 0)}, line{err: failure(protocol.ErrorAuth, false, 0)})
 		if screen != "half an" || resp.Content.Text() != "half an" || !strings.Contains(fmt.Sprint(err), "auth") {
 			t.Errorf("screen %q, kept %q, %v", screen, resp.Content.Text(), err)
 		}
@@ -126,7 +126,7 @@ func TestWhatWasShownIsKeptWhenNothingReplacesIt(t *testing.T) {
 
 func TestAnEmptySuccessStillClearsTheScreen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, screen, _, err, _ := play(t, model.RetryOptions{}, line{text: "half an", err: failure(protocol.ErrorCut, true, 0)}, line{})
+		_, screen, _, _, err := play(t, model.RetryOptions{}, line{text: "half an", err: failure(protocol.ErrorCut, true, 0)}, line{})
 		if err != nil || screen != "" {
 			t.Errorf("screen %q, %v", screen, err)
 		}
@@ -136,7 +136,7 @@ func TestAnEmptySuccessStillClearsTheScreen(t *testing.T) {
 func TestWhatCannotHelpIsNotRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, err := range []error{failure(protocol.ErrorAuth, false, 0), failure(protocol.ErrorContextLength, false, 0), errors.New("a fault of the program")} {
-			s, _, _, got, tries := play(t, model.RetryOptions{}, line{err: err})
+			s, _, _, tries, got := play(t, model.RetryOptions{}, line{err: err})
 			if s.asked != 1 || len(tries) != 0 || !errors.Is(got, err) {
 				t.Errorf("%v: %d requests, %v", err, s.asked, got)
 			}
@@ -146,7 +146,7 @@ func TestWhatCannotHelpIsNotRetried(t *testing.T) {
 
 func TestRetryAfterIsHonoured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _, _, err, _ := play(t, model.RetryOptions{Jitter: func() float64 { return 0 }}, line{err: failure(protocol.ErrorRateLimit, true, 7*time.Second)}, line{text: "x"})
+		s, _, _, _, err := play(t, model.RetryOptions{Jitter: func() float64 { return 0 }}, line{err: failure(protocol.ErrorRateLimit, true, 7*time.Second)}, line{text: "x"})
 		if err != nil || s.at[1] != 7*time.Second {
 			t.Errorf("requests at %v, %v", s.at, err)
 		}
@@ -155,7 +155,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 
 func TestALongRetryAfterEndsTheCallAndSaysWhen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _, _, err, _ := play(t, model.RetryOptions{}, line{err: failure(protocol.ErrorRateLimit, true, 10*time.Minute)})
+		s, _, _, _, err := play(t, model.RetryOptions{}, line{err: failure(protocol.ErrorRateLimit, true, 10*time.Minute)})
 		when := time.Now().Add(10 * time.Minute).Format("15:04")
 		if s.asked != 1 || err == nil || !strings.Contains(err.Error(), "10 minutes") || !strings.Contains(err.Error(), when) {
 			t.Errorf("%d requests, %v", s.asked, err)
@@ -166,17 +166,17 @@ func TestALongRetryAfterEndsTheCallAndSaysWhen(t *testing.T) {
 func TestOurDeadlineKeepsTheRootCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := line{err: failure(protocol.ErrorOverloaded, true, 0), takes: 2 * time.Second}
-		s, _, _, err, _ := play(t, model.RetryOptions{Deadline: 10 * time.Second}, over)
+		s, _, _, _, err := play(t, model.RetryOptions{Deadline: 10 * time.Second}, over)
 		var failed *model.Error
 		if !errors.As(err, &failed) || failed.Kind != protocol.ErrorOverloaded {
 			t.Errorf("after %d requests: %v", s.asked, err)
 		}
 		over.takes = time.Hour
-		_, _, _, err, _ = play(t, model.RetryOptions{Deadline: 10 * time.Second}, line{err: failure(protocol.ErrorOverloaded, true, 0)}, over)
+		_, _, _, _, err = play(t, model.RetryOptions{Deadline: 10 * time.Second}, line{err: failure(protocol.ErrorOverloaded, true, 0)}, over)
 		if !errors.As(err, &failed) || failed.Kind != protocol.ErrorOverloaded {
 			t.Errorf("deadline inside a request: %v", err)
 		}
-		_, _, resp, err, _ := play(t, model.RetryOptions{Deadline: 10 * time.Second}, line{text: "so far", takes: time.Hour})
+		_, _, resp, _, err := play(t, model.RetryOptions{Deadline: 10 * time.Second}, line{text: "so far", takes: time.Hour})
 		if !errors.As(err, &failed) || failed.Kind != protocol.ErrorTimeout || resp.Content.Text() != "so far" || !strings.Contains(failed.Sentence, "10 seconds") {
 			t.Errorf("%q, %v", resp.Content.Text(), err)
 		}

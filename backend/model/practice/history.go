@@ -84,11 +84,11 @@ func (h history) results(calls []protocol.ToolCallBlock) (results []protocol.Mes
 	return results, true
 }
 
-// stopped reports whether a step failed or was refused. Later steps may depend
-// on it, so they are not begun.
-func stopped(results []protocol.Message) bool {
-	for _, r := range results {
-		if r.IsError {
+// stopped reports whether a step failed, was refused, or was answered with no.
+// Later steps may depend on it, so they are not begun.
+func stopped(done []outcome) bool {
+	for _, o := range done {
+		if o.result.IsError || o.no() {
 			return true
 		}
 	}

@@ -124,9 +124,10 @@ func (t *turn) walk(h history, steps []step, tools toolbox) {
 				t.calls = calls
 				return
 			}
-			done = append(done, outcomes(s, results)...)
+			came := outcomes(s, results)
+			done = append(done, came...)
 			pending = turn{}
-			if stopped(results) {
+			if stopped(came) {
 				t.say(summary(done, steps[i+1:]))
 				return
 			}

@@ -35,6 +35,8 @@ type talk struct {
 	messages []protocol.Message
 	answer   func(protocol.ToolCallBlock) (string, bool)
 	turns    [][]string
+	// offered are the tools; nil means those of specs.
+	offered []model.ToolSpec
 }
 
 func (c *talk) say(text string) string {
@@ -69,8 +71,12 @@ func (c *talk) say(text string) string {
 func (c *talk) turn() model.Response {
 	c.t.Helper()
 	p := practice.With(practice.Options{})
+	tools := c.offered
+	if tools == nil {
+		tools = specs()
+	}
 	var streamed strings.Builder
-	resp, err := p.Stream(context.Background(), model.Request{Messages: c.messages, Tools: specs()}, func(d model.Delta) { streamed.WriteString(d.Text) })
+	resp, err := p.Stream(context.Background(), model.Request{Messages: c.messages, Tools: tools}, func(d model.Delta) { streamed.WriteString(d.Text) })
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -241,6 +247,16 @@ func TestARefusedStepEndsTheRequest(t *testing.T) {
 	for _, want := range []string{"1 of 2 steps", "could not write `a.md`", "not today", "Not begun:\n\n- run `cat a.md`"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in %q", want, got)
+		}
+	}
+}
+
+func TestNoIsNo(t *testing.T) {
+	for said, more := range map[string]bool{"Yes": true, "No": false, "No: I have changed my mind": false} {
+		c := &talk{t: t, answer: func(protocol.ToolCallBlock) (string, bool) { return "The owner answered: " + said, true }}
+		got := c.say("ask me whether to run the tests then run make test")
+		if (len(c.turns) == 2) != more || !strings.Contains(got, "You answered: **"+said+"**") || strings.Contains(got, "as you said no") == more {
+			t.Errorf("%q: %v, %s", said, c.turns, got)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package practice
 
 import (
-	"encoding/json"
 	"fmt"
 	"path"
 	"strings"
@@ -78,12 +77,22 @@ func summary(done []outcome, rest []step) string {
 		}
 	}
 	if len(left) > 0 {
-		b.WriteString("\n\nI stopped there, for what was left may depend on it. Not begun:\n")
+		b.WriteString("\n\nI stopped there" + why(done) + ". Not begun:\n")
 		for _, l := range left {
 			b.WriteString("\n- " + l)
 		}
 	}
 	return b.String()
+}
+
+// why says why the rest was not begun.
+func why(done []outcome) string {
+	for _, o := range done {
+		if o.no() {
+			return ", as you said no"
+		}
+	}
+	return ", for what was left may depend on it"
 }
 
 func tally(done []outcome) string {
@@ -105,6 +114,9 @@ func (o outcome) words() string {
 	a := o.action
 	if o.result.IsError {
 		said := "I could not " + a.words() + "."
+		if a.kind == kindExec {
+			said = sentence(doing(a)) + " did not succeed." // it may have run
+		}
 		if text == "" {
 			return said
 		}
@@ -127,7 +139,7 @@ func (o outcome) words() string {
 	case kindExec:
 		return "I ran " + strings.TrimPrefix(a.words(), "run ") + ". It answered:\n\n" + block("", text)
 	case kindAsk:
-		return "I asked: " + a.text + " You answered: " + answer(text)
+		return "I asked: " + a.text + " You answered: **" + strings.Trim(answer(text), ".") + "**."
 	}
 	return text
 }
@@ -140,24 +152,21 @@ func note(text string) string {
 	return " " + text
 }
 
-// answer takes the person's words out of a structured answer.
+// answer takes the person's words out of the result of a question.
 func answer(text string) string {
-	var structured struct {
-		Answers []string `json:"answers"`
-		Text    string   `json:"text"`
+	if _, words, ok := strings.Cut(text, "answered: "); ok {
+		text = words
 	}
-	if json.Unmarshal([]byte(text), &structured) == nil {
-		if structured.Text != "" {
-			structured.Answers = append(structured.Answers, structured.Text)
-		}
-		if len(structured.Answers) > 0 {
-			return "**" + strings.Join(structured.Answers, "**, **") + "**"
-		}
-	}
-	if text == "" {
-		return "nothing."
+	if text = strings.TrimSpace(text); text == "" {
+		return "nothing"
 	}
 	return text
+}
+
+// no reports whether the person said no to going on.
+func (o outcome) no() bool {
+	return o.action.kind == kindAsk && len(o.action.options) == 2 && o.action.options[1] == "No" &&
+		strings.HasPrefix(answer(o.result.Content.Text()), "No")
 }
 
 // block sets text as a code block whose fence nothing in it can end, and says

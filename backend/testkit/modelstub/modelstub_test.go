@@ -13,7 +13,7 @@ import (
 
 func post(t *testing.T, url, body string) (int, string) {
 	t.Helper()
-	res, err := http.Post(url, "application/json", strings.NewReader(body)) //nolint:noctx // the server ends with the test
+	res, err := http.Post(url, "application/json", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestAGateLetsEventsThroughOneByOne(t *testing.T) {
 	lines := make(chan string, 100)
 	go func() { // ends with the response
 		defer close(lines)
-		res, err := http.Post(s.URL+"/v1/messages", "application/json", strings.NewReader("{}")) //nolint:noctx // the server ends with the test
+		res, err := http.Post(s.URL+"/v1/messages", "application/json", strings.NewReader("{}"))
 		if err != nil {
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -179,12 +180,20 @@ func (p Provider) Broken(ctx, outer context.Context, err error, started bool) er
 		return p.Fail(protocol.ErrorNetwork, false, "The connection to "+p.Name+" is not safe: its certificate cannot be verified."+kept+"check the address, and your network if it intercepts connections.", reason(err))
 	case errors.As(err, &dns):
 		return p.Fail(protocol.ErrorNetwork, true, "The address of "+p.Name+" cannot be found."+kept+"check your internet connection and the address in Settings under Models.", reason(err))
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case isRefused(err):
 		return p.Fail(protocol.ErrorNetwork, true, p.refusedConnection(), reason(err))
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return p.Fail(protocol.ErrorTimeout, true, p.Name+" cannot be reached in time."+kept+"check your internet connection and try again.", reason(err))
 	}
 	return p.Fail(protocol.ErrorNetwork, true, "The connection to "+p.Name+" failed."+kept+"check your internet connection and try again.", reason(err))
+}
+
+// wsaRefused is what Windows calls ECONNREFUSED, which package syscall does not
+// map.
+const wsaRefused = syscall.Errno(10061)
+
+func isRefused(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || runtime.GOOS == "windows" && errors.Is(err, wsaRefused)
 }
 
 func (p Provider) refusedConnection() string {
