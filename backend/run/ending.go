@@ -141,12 +141,14 @@ func (m *Manager) stopNow(tx *store.Tx, r queue.Run, by string) error {
 }
 
 // showInput puts the message of a run that never began into the transcript, so
-// that it is seen to have ended.
+// that it is seen to have ended. It is marked as stopped: no model may hear it,
+// least of all the run before it, in whose middle it may stand.
 func (m *Manager) showInput(tx *store.Tx, r queue.Run) error {
 	in, ok, err := queue.TakeInput(tx, r.ID)
 	if err != nil || !ok {
 		return err
 	}
+	in.Message.StopReason = protocol.StopAborted
 	if _, err := session.Append(tx, r.SessionID, in.Message); err != nil && !errors.Is(err, session.ErrChanged) {
 		return err
 	}

@@ -95,6 +95,9 @@ func (j *journal) openCalls(q store.Querier) error {
 	answered := make(map[string]bool)
 	for i := len(j.history) - 1; i >= 0; i-- {
 		m := j.history[i]
+		if m.RunID != j.run.ID {
+			continue // one that was stopped while it waited behind this run stands between
+		}
 		if m.Role == protocol.RoleToolResult {
 			answered[m.ToolCallID] = true
 			continue

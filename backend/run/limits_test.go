@@ -149,11 +149,45 @@ func TestStopEndsWhatWaitsAtOnce(t *testing.T) {
 	if said != 2 {
 		t.Fatalf("%d of 2 messages are seen to have ended", said)
 	}
+	if list := r.receipts(); len(list) != 1 || list[0].Outcome != protocol.OutcomeStopped {
+		t.Fatalf("what waited has the receipts %+v", list)
+	}
 	if a, err := r.m.Resolve(t.Context(), approvalID, verdict(protocol.AllowOnce)); code(err) != protocol.DetailApprovalAlreadyResolved {
 		t.Fatalf("allowed after Stop: %+v, %v", a, err)
 	}
 	if r.file("a.txt") != "<absent>" {
 		t.Fatal("written after Stop")
+	}
+}
+
+func TestAMessageStoppedInTheQueueIsSeenAndHeardByNobody(t *testing.T) {
+	r := newRig(t)
+	r.model.then(calls(writeFile("c1", "a.txt", "x")), answer("written"))
+	asked := r.say(main, "asked")
+	r.reach(asked, protocol.RunParked)
+	queued := r.say(main, "delete everything")
+	_, err := r.m.Abort(t.Context(), main, queued, "you")
+	must(t, err)
+	r.decide(r.onePending().ID, protocol.AllowOnce, "")
+	r.reach(asked, protocol.RunDone)
+	if r.file("a.txt") != "x" {
+		t.Errorf("the allowed call was forgotten: %q", r.file("a.txt"))
+	}
+	for _, req := range r.model.asked() {
+		for _, m := range req.Messages {
+			if strings.Contains(m.Content.Text(), "delete everything") {
+				t.Fatal("the stopped message reached the model")
+			}
+		}
+	}
+	seen := 0
+	for _, m := range r.history(main) {
+		if m.RunID == queued {
+			seen++
+		}
+	}
+	if seen != 1 {
+		t.Errorf("the stopped message stands %d times in the transcript", seen)
 	}
 }
 

@@ -13,7 +13,8 @@ const missingResult = "The result of this call was not recorded. It may or may n
 
 // Repair returns a history that providers accept: each tool call has exactly one
 // result, right after the message that made it; results without a call are left
-// out; so are messages that say nothing, results apart. A result belongs to the
+// out; so are messages that say nothing, results apart, and those of the owner
+// that were stopped before anybody read them. A result belongs to the
 // nearest call of its identifier before it: identifiers that come twice (an import, a
 // provider that counts from zero) never give a call the outcome of another.
 // Messages are never edited, so that signed thinking stays as it was. It changes
@@ -22,7 +23,7 @@ func Repair(history []protocol.Message) []protocol.Message {
 	results := match(history)
 	out := make([]protocol.Message, 0, len(history))
 	for i, m := range history {
-		if m.Role == protocol.RoleToolResult || isEmpty(m) {
+		if m.Role == protocol.RoleToolResult || isEmpty(m) || m.Role == protocol.RoleUser && m.StopReason == protocol.StopAborted {
 			continue
 		}
 		out = append(out, m)
