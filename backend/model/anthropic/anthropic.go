@@ -4,8 +4,8 @@
 // Thinking is kept as opaque blocks with their signatures and sent back byte for
 // byte or not at all. The beginning of a request, which is the same from turn to
 // turn, is marked for the provider's cache. Nothing is read from the environment,
-// and no request is sent twice; the one exception is a model that does not know
-// the kind of thinking asked for, which is learnt once for each model.
+// and no request is sent twice; the one exception is a model that refuses the kind
+// of thinking or the length of answer asked for, which is learnt once.
 package anthropic
 
 import (
@@ -36,8 +36,8 @@ type Provider struct {
 	who    wire.Provider
 	idle   time.Duration
 
-	mu    sync.Mutex
-	modes map[string]mode // by model, what is known of its thinking
+	mu     sync.Mutex
+	habits map[string]habits // by model, what it has shown of itself
 }
 
 // New implements model.Factory. A base URL that is no web address is an error in
@@ -60,7 +60,7 @@ func New(c model.Config) (model.Provider, error) {
 	if c.Key != "" {
 		options = append(options, option.WithAPIKey(c.Key))
 	}
-	return &Provider{client: sdk.NewClient(options...), who: who, idle: wire.Idle(c.IdleTimeout), modes: make(map[string]mode)}, nil
+	return &Provider{client: sdk.NewClient(options...), who: who, idle: wire.Idle(c.IdleTimeout), habits: make(map[string]habits)}, nil
 }
 
 // Models implements model.Lister.
@@ -82,13 +82,12 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 func (p *Provider) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (model.Response, error) {
 	all := turns(wire.Prepare(req.Messages))
 	for {
-		m := p.mode(req, all)
-		resp, err := p.once(ctx, req, params(req, all, m), emit)
+		known := p.known(req.Model)
+		resp, err := p.once(ctx, req, params(req, all, known), emit)
 		var failed *model.Error
-		if m == modeNone || !errors.As(err, &failed) || failed.Kind != protocol.ErrorBadRequest || !aboutThinking(failed) {
+		if !errors.As(err, &failed) || failed.Kind != protocol.ErrorBadRequest || failed.Streamed || !p.learn(req.Model, known, fmt.Sprint(failed.Cause)) {
 			return resp, err
 		}
-		p.learn(req.Model, m)
 	}
 }
 
@@ -136,54 +135,6 @@ func (p *Provider) failed(watched, outer context.Context, err error, name string
 		return p.who.Strange(err)
 	}
 	return p.who.Broken(watched, outer, err, begun)
-}
-
-// mode is how a model is asked to think.
-type mode int
-
-// Modes from the newest to none; a model that refuses one is asked in the next.
-const (
-	modeAdaptive mode = iota
-	modeBudget
-	modeNone
-)
-
-// mode is how to ask for thinking in this request. A loop of tool calls that
-// began without thinking has to end without it.
-func (p *Provider) mode(req model.Request, all []turn) mode {
-	if req.Thinking == "" || !mayThink(all) {
-		return modeNone
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.modes[req.Model]
-}
-
-func (p *Provider) learn(name string, refused mode) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.modes[name] = max(p.modes[name], refused+1)
-}
-
-func aboutThinking(e *model.Error) bool {
-	words := strings.ToLower(fmt.Sprint(e.Cause))
-	for _, w := range []string{"thinking", "adaptive", "output_config", "effort", "budget_tokens"} {
-		if strings.Contains(words, w) {
-			return true
-		}
-	}
-	return false
-}
-
-// mayThink reports whether the last turn is not one of results, or answers one
-// that began with thinking.
-func mayThink(all []turn) bool {
-	n := len(all)
-	if n < 2 || all[n-1].blocks[0].OfToolResult == nil {
-		return true
-	}
-	first := all[n-2].blocks[0]
-	return first.OfThinking != nil || first.OfRedactedThinking != nil
 }
 
 func newID() string { return rand.Text() }

@@ -86,6 +86,19 @@ func TestTheKindOfThinkingIsLearntOnce(t *testing.T) {
 	}
 }
 
+func TestTheLongestAnswerIsLearntOnce(t *testing.T) {
+	refused := modelstub.Refusal(400, "invalid_request_error", "max_tokens: 32000 > 8192, which is the maximum allowed number of output tokens for stub-small", "")
+	stub, p := start(t, refused, modelstub.Text("one"), modelstub.Text("two"))
+	for range 2 {
+		if _, err := p.Stream(t.Context(), modeltest.Ask("go"), func(model.Delta) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if requests := stub.Requests(); len(requests) != 3 || !strings.Contains(string(requests[2].Body), `"max_tokens":8192`) {
+		t.Errorf("%d requests", len(requests))
+	}
+}
+
 func TestTheStablePartIsMarkedForTheCache(t *testing.T) {
 	stub, p := start(t, modelstub.Text("done"))
 	if _, err := p.Stream(t.Context(), modeltest.Ask("go"), func(model.Delta) {}); err != nil {

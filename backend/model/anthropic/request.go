@@ -10,8 +10,11 @@ import (
 )
 
 // standardMaxTokens is the answer's limit where the caller sets none; the API
-// demands one.
-const standardMaxTokens = 8192
+// demands one. Older models refuse it and say what they give.
+const standardMaxTokens = 32_000
+
+// leastAnswer is what thinking leaves of the limit.
+const leastAnswer = 1024
 
 // budgets are the tokens of thinking for models that are told a number.
 var budgets = map[string]int64{"low": 2048, "medium": 8192, "high": 16384}
@@ -22,7 +25,7 @@ const opening = "(The conversation goes on from here.)"
 
 // params builds a request. Its beginning (tools, system, history) is byte for
 // byte the same as long as they are, and is marked for the cache in three places.
-func params(req model.Request, all []turn, m mode) sdk.MessageNewParams {
+func params(req model.Request, all []turn, known habits) sdk.MessageNewParams {
 	p := sdk.MessageNewParams{
 		Model:     sdk.Model(req.Model),
 		MaxTokens: int64(req.MaxTokens),
@@ -44,12 +47,26 @@ func params(req model.Request, all []turn, m mode) sdk.MessageNewParams {
 		}
 		p.Tools = append(p.Tools, sdk.ToolUnionParam{OfTool: spec})
 	}
+	if req.Thinking != "" && mayThink(all) {
+		think(&p, known.mode, req.Thinking)
+	}
+	if known.most > 0 && p.MaxTokens > known.most {
+		p.MaxTokens = known.most
+		if e := p.Thinking.OfEnabled; e != nil && e.BudgetTokens > known.most-leastAnswer {
+			e.BudgetTokens = max(leastAnswer, known.most-leastAnswer)
+		}
+	}
+	return p
+}
+
+// think asks for thinking in the way the model takes.
+func think(p *sdk.MessageNewParams, m mode, effort string) {
 	switch m {
 	case modeAdaptive:
 		p.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{Display: sdk.ThinkingConfigAdaptiveDisplaySummarized}
-		p.OutputConfig.Effort = sdk.OutputConfigEffort(req.Thinking)
+		p.OutputConfig.Effort = sdk.OutputConfigEffort(effort)
 	case modeBudget:
-		budget := budgets[req.Thinking]
+		budget := budgets[effort]
 		if budget == 0 {
 			budget = budgets["low"]
 		}
@@ -57,7 +74,6 @@ func params(req model.Request, all []turn, m mode) sdk.MessageNewParams {
 		p.MaxTokens += budget
 	case modeNone:
 	}
-	return p
 }
 
 // turn is one message of the API, all that one side says in a row.
