@@ -241,6 +241,33 @@ func TestCommandsEndWhenTheirParentIsKilled(t *testing.T) {
 	})
 }
 
+func TestNothingIsLeftOfASandboxWhoseParentIsKilledWhileItIsSetUp(t *testing.T) {
+	needBubblewrap(t, NewRunner(Options{}))
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 30 {
+		marker := "marker" + rand.Text()
+		parent := exec.Command(self)
+		parent.Env = append(os.Environ(), parentVariable+"=bubblewrap", "COUNTERSIGN_TEST_DIR="+t.TempDir(), "COUNTERSIGN_TEST_MARKER="+marker)
+		if err := parent.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for deadline := time.Now().Add(20 * time.Second); len(alive(marker)) == 0; {
+			if time.Now().After(deadline) {
+				t.Error("the sandbox did not start")
+				break
+			}
+		}
+		_ = parent.Process.Kill()
+		_ = parent.Wait()
+		if !poll(5*time.Second, func() bool { return len(alive(marker)) == 0 }) {
+			t.Fatalf("left behind: %q", alive(marker))
+		}
+	}
+}
+
 func TestNoNetworkUnlessThePlanSaysSo(t *testing.T) {
 	b := boxed(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

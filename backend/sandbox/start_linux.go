@@ -58,9 +58,17 @@ func startBubblewrap(ctx context.Context, m detected, req request) (*process, er
 	env := withEnv(withEnv(req.env, homeVariable, sandboxHome), "TMPDIR", "/tmp")
 	cmd := command(m.tool, append(argv, req.launch.argv...), "/", env)
 	cmd.ExtraFiles = b.files
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	// bubblewrap holds its child back until everything is prepared. One that dies
+	// before, by our signal or of a broken pipe, leaves a child that waits for ever
+	// and is tied to nobody; until its session is its own, the group reaches it.
+	watch, err := startWatchdog()
+	if err != nil {
+		return nil, err
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: watch.group(), Pdeathsig: syscall.SIGKILL}
 	p, theirs, err := newProcess(cmd, req.spec.Stdin != nil)
 	if err != nil {
+		watch.close()
 		return nil, err
 	}
 	prepare := func() error { return nil }
@@ -70,9 +78,10 @@ func startBubblewrap(ctx context.Context, m detected, req request) (*process, er
 		prepare = denyAbstractSockets
 	}
 	err = p.begin(append(theirs, b.files...), prepare, func(pid int) tree {
-		return &namespaceTree{pid: pid, waited: p.waited, first: firstProcess(g.infoRead)}
+		return &namespaceTree{pid: pid, waited: p.waited, first: firstProcess(g.infoRead), watch: watch}
 	})
 	if err != nil {
+		watch.close()
 		return nil, err
 	}
 	if err := g.pass(ctx); err != nil {

@@ -72,6 +72,8 @@ type namespaceTree struct {
 	// first is a descriptor of the namespace's first process when pid is only its
 	// watcher outside, else -1.
 	first int
+	// watch leads the group of a watcher that needs one, else nil.
+	watch *watchdog
 }
 
 // ask signals the command's processes and spares the watcher and the first
@@ -112,6 +114,9 @@ func (t *namespaceTree) firstEnded() bool {
 func (t *namespaceTree) close() {
 	if t.first >= 0 {
 		_ = unix.Close(t.first)
+	}
+	if t.watch != nil {
+		t.watch.close()
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 // watchdog leads the process group of a command and kills it when this process
 // dies. It is a shell that waits for the end of a pipe whose other end only we
 // hold, and it is started first, so that a command is never without it. It is
-// needed where neither a namespace nor a signal ties a whole tree to its parent.
+// needed where, or as long as, neither a namespace nor a signal ties a whole tree
+// to its parent.
 type watchdog struct {
 	cmd  *exec.Cmd
 	pipe *os.File
