@@ -1,7 +1,10 @@
 import { createRoot, type Root } from "react-dom/client";
 import { App } from "@/app/App";
 import { applyTheme, asTheme } from "@/platform/theme";
+import { changeTranscript } from "@/state/chats";
+import { withDelta } from "@/state/transcript";
 import "@/ui/base.css";
+import { main } from "./fixtures";
 import { scenes } from "./scenes";
 
 const place = document.getElementById("root");
@@ -23,6 +26,14 @@ const query = new URLSearchParams(window.location.search);
 const wanted = query.get("scene");
 if (wanted) show(wanted, query.get("theme"));
 else if (place) place.textContent = JSON.stringify(scenes.map(({ name, press }) => ({ name, press })));
+
+// Lets a test make the shown chat grow, as a reply does.
+document.addEventListener("stream", (event) => {
+  if (event instanceof CustomEvent && typeof event.detail === "string") {
+    const words = event.detail;
+    changeTranscript(main, (before) => withDelta(before, "streaming", words, false));
+  }
+});
 
 document.addEventListener("scene", (event) => {
   if (event instanceof CustomEvent && typeof event.detail === "string") show(event.detail, null);

@@ -7,7 +7,7 @@ const patienceMs = 5000;
 
 /** Says that the connection is gone, once that has lasted; a short loss heals without a word. */
 export function Banner({ onRetry }: { onRetry: () => void }) {
-  const { phase, sinceMs, shutdown } = useConnection();
+  const { phase, sinceMs, shutdown, reason } = useConnection();
   const [shownFor, setShownFor] = useState<number>();
   useEffect(() => {
     if (phase === "ready") return;
@@ -18,8 +18,8 @@ export function Banner({ onRetry }: { onRetry: () => void }) {
   return (
     <div className={styles.banner} role="alert">
       <span>
-        {shutdown ? "Countersign has ended." : "The connection to Countersign is lost."} What you see may be behind;
-        what you write is kept. Trying again…
+        {shutdown ? "Countersign has ended." : "The connection to Countersign is lost."} {reason} What you see may be
+        behind; what you write is kept. Trying again…
       </span>
       <Button onClick={onRetry}>Try now</Button>
     </div>

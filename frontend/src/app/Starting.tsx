@@ -9,6 +9,7 @@ const reasonAfterMs = 10_000;
 /** Until the host has answered: nothing for a second, then that it takes a moment, then why it might. */
 export function Starting({ onRetry }: { onRetry: () => void }) {
   const phase = useConnection((state) => state.phase);
+  const reason = useConnection((state) => state.reason);
   const [stage, setStage] = useState<"quiet" | "progress" | "reason">("quiet");
   useEffect(() => {
     const first = setTimeout(() => setStage("progress"), progressAfterMs);
@@ -25,9 +26,9 @@ export function Starting({ onRetry }: { onRetry: () => void }) {
       {stage === "reason" ? (
         <>
           <p>
-            It is not answering yet. Your chats and receipts are safe on disk. In a browser, the ticket of this page may
-            have been used up: make a new one in the window under Settings, Connections, or start “countersign serve”
-            again.
+            {reason || "It is not answering yet."} Your chats and receipts are safe on disk. In a browser, the ticket of
+            this page may have been used up: make a new one in the window under Settings, Connections, or start
+            “countersign serve” again.
           </p>
           <Button onClick={onRetry}>Try again now</Button>
         </>

@@ -90,7 +90,7 @@ export function ApprovalCard({ approval, showSession }: { approval: Approval; sh
             ],
             ["Program", request.resolvedPath ? <code key="program">{reveal(request.resolvedPath)}</code> : ""],
             ["Why asked", request.clause],
-            ["Can reach", (request.reach ?? []).join(" · ")],
+            ["Can reach", request.reach?.length ? <Lines key="reach" lines={request.reach} /> : ""],
             ["Environment", (request.envKeys ?? []).join(", ")],
           ]}
         />
@@ -128,5 +128,15 @@ export function ApprovalCard({ approval, showSession }: { approval: Approval; sh
         </footer>
       )}
     </article>
+  );
+}
+
+function Lines({ lines }: { lines: readonly string[] }) {
+  return (
+    <ul>
+      {lines.map((line) => (
+        <li key={line}>{reveal(line)}</li>
+      ))}
+    </ul>
   );
 }

@@ -27,6 +27,8 @@ export type Step =
 export interface World {
   /** The session that is on screen, if any. */
   openSession: string | undefined;
+  /** The transcript each session had when it was last heard of. */
+  transcripts: Readonly<Record<string, string>>;
 }
 
 const phaseWords: Readonly<Record<string, string>> = {
@@ -46,7 +48,7 @@ export function decide(incoming: Incoming, world: World): Step[] {
     case "message":
       return [{ do: "putMessage", session: incoming.event.sessionKey, message: incoming.event.message }];
     case "session":
-      return sessionSteps(incoming.event);
+      return sessionSteps(incoming.event, world);
     case "approval":
       return approvalSteps(incoming.approval);
     case "question":
@@ -135,11 +137,12 @@ function agentSteps(event: p.AgentEvent): Step[] {
   }
 }
 
-function sessionSteps(event: p.SessionsChangedEvent): Step[] {
+function sessionSteps(event: p.SessionsChangedEvent, world: World): Step[] {
   if (event.reason === "delete") return [{ do: "dropSession", session: event.sessionKey }];
   const steps: Step[] = event.row ? [{ do: "putSession", row: event.row }] : [];
   // After a reset the transcript under the same key is another one.
-  if (event.reason === "reset" || event.reason === "replace" || event.reason === "edit") {
+  const before = world.transcripts[event.sessionKey];
+  if (event.row && before !== undefined && before !== event.row.sessionId) {
     steps.push({ do: "reopen", session: event.sessionKey });
   }
   return steps;

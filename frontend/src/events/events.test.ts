@@ -4,7 +4,7 @@ import { EVENT_NAMES } from "@/gateway/protocol.gen";
 import { classify } from "./classify";
 import { decide, type Step } from "./decide";
 
-const world = { openSession: main };
+const world = { openSession: main, transcripts: { [main]: "s-main" } };
 
 function steps(event: string, payload: unknown): Step[] {
   return decide(classify({ type: "event", event, payload }), world);
@@ -82,7 +82,9 @@ describe("deciding", () => {
       { do: "dropSession", session: main },
     ]);
     expect(
-      steps("sessions.changed", { sessionKey: main, reason: "reset", ts: 1, row: session() }).map((step) => step.do),
+      steps("sessions.changed", { sessionKey: main, reason: "patch", ts: 1, row: session({ sessionId: "s-2" }) }).map(
+        (step) => step.do,
+      ),
     ).toEqual(["putSession", "reopen"]);
   });
 

@@ -9,7 +9,7 @@ import { loadModels } from "@/state/models";
 import { usePlace } from "@/state/place";
 import { loadReceipts, useReceipts } from "@/state/receipts";
 import { loadRuns, resendStops } from "@/state/runs";
-import { loadSessions } from "@/state/sessions";
+import { loadSessions, useSessions } from "@/state/sessions";
 import { loadFolders, loadSettings } from "@/state/settings";
 import { apply, type Outside } from "./apply";
 import { classify } from "./classify";
@@ -46,6 +46,10 @@ function forgetClosedChats(open: string | undefined): void {
   }));
 }
 
+function transcriptIds(): Record<string, string> {
+  return Object.fromEntries(Object.values(useSessions.getState().rows).map((row) => [row.key, row.sessionId]));
+}
+
 /** Connects the page: one client, one subscriber, every event classified, decided and applied. */
 export function connect(dial: Dial, announce: Outside["announce"], version: string): Client {
   const outside: Outside = {
@@ -58,9 +62,9 @@ export function connect(dial: Dial, announce: Outside["announce"], version: stri
       greet(hello);
       void resync();
     },
-    onPhase: (phase) => setPhase(phase, Date.now()),
+    onPhase: (phase, reason) => setPhase(phase, Date.now(), reason),
     onEvent(frame) {
-      const world = { openSession: usePlace.getState().lastSession };
+      const world = { openSession: usePlace.getState().lastSession, transcripts: transcriptIds() };
       for (const step of decide(classify(frame), world)) apply(step, outside);
     },
     onGap: () => void resync(),

@@ -168,7 +168,11 @@ export class Client implements Caller {
     };
     this.request("connect", params).then(
       (payload) => this.welcome(payload),
-      (error: unknown) => this.drop(error instanceof Error ? error.message : "The handshake did not work."),
+      (error: unknown) => {
+        // Lost before an answer came: onClose has dealt with it.
+        if (error instanceof CallError && error.lost) return;
+        this.drop(error instanceof Error ? error.message : "The handshake did not work.");
+      },
     );
   }
 

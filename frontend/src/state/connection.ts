@@ -7,6 +7,8 @@ export interface ConnectionState {
   /** Since when the phase holds. */
   sinceMs: number;
   everReady: boolean;
+  /** Why the line was lost or refused, when the host said so. */
+  reason: string;
   hello: HelloOK | undefined;
   health: Health | undefined;
   status: Status | undefined;
@@ -19,19 +21,24 @@ export const useConnection = create<ConnectionState>(() => ({
   phase: "connecting",
   sinceMs: Date.now(),
   everReady: false,
+  reason: "",
   hello: undefined,
   health: undefined,
   status: undefined,
   shutdown: undefined,
 }));
 
-export function setPhase(phase: ConnectionState["phase"], nowMs: number): void {
+export function setPhase(phase: ConnectionState["phase"], nowMs: number, reason = ""): void {
   const before = useConnection.getState();
   // Trying again after a loss is still the same loss: the banner counts from its beginning.
-  if (before.phase === phase) return;
+  if (before.phase === phase) {
+    if (reason) useConnection.setState({ reason });
+    return;
+  }
   useConnection.setState({
     phase,
     sinceMs: nowMs,
+    reason,
     everReady: before.everReady || phase === "ready",
     ...(phase === "ready" ? { shutdown: undefined } : {}),
   });

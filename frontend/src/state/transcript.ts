@@ -140,9 +140,21 @@ export function withMessage(before: Transcript, message: Message): Transcript {
     };
   }
   if (message.role === "assistant" && before.live?.runId === message.runId && before.live) {
-    return { ...before, messages, live: { ...before.live, text: "", thinking: "" } };
+    return { ...before, messages, live: withoutStored(before.live, message) };
   }
   return { ...before, messages };
+}
+
+// The stored answer takes its text out of what streamed. The next answer may have begun already: its words stay.
+function withoutStored(live: LiveReply, message: Message): LiveReply {
+  const stored = { text: "", thinking: "" };
+  for (const block of message.content ?? []) {
+    if (block.type === "text") stored.text += block.text;
+    if (block.type === "thinking") stored.thinking += block.thinking;
+  }
+  const rest = (streamed: string, kept: string): string =>
+    streamed.startsWith(kept) ? streamed.slice(kept.length) : "";
+  return { ...live, text: rest(live.text, stored.text), thinking: rest(live.thinking, stored.thinking) };
 }
 
 const noReply = (runId: string): LiveReply => ({ runId, text: "", thinking: "", status: "", retryAtMs: undefined });

@@ -42,5 +42,5 @@ export function Time({ atMs }: { atMs: number }) {
 /** How long ago something began, counting. Not announced to screen readers, who would hear every second. */
 export function Elapsed({ sinceMs }: { sinceMs: number }) {
   const now = useSyncExternalStore(fast.subscribe, fast.now);
-  return <span title={formatExact(sinceMs)}>{formatDuration(Math.max(0, now - sinceMs))}</span>;
+  return <span title={formatExact(sinceMs)}>{formatDuration(Math.max(1000, now - sinceMs))}</span>;
 }

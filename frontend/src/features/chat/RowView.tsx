@@ -119,7 +119,7 @@ function UserRow({ message, onEdit }: { message: Message; onEdit: (message: Mess
   return (
     <div className={styles.line}>
       <div className={styles.bubble}>
-        <h3 className="visually-hidden">You</h3>
+        <h2 className="visually-hidden">You</h2>
         {text ? <p className={styles.said}>{text}</p> : null}
         {files.map((file) => (
           <p key={`${file.fileName ?? file.mimeType}${file.blob ?? ""}`} className={styles.file}>
@@ -146,7 +146,7 @@ function TextRow({ text, message }: { text: string; message: Message }) {
   const isWhole = !(message.content ?? []).some((block) => block.type === "toolCall");
   return (
     <div className={styles.text}>
-      <h3 className="visually-hidden">Your agent</h3>
+      <h2 className="visually-hidden">Your agent</h2>
       <Markdown text={text} />
       {message.incomplete ? <p className={styles.cut}>This answer was cut off.</p> : null}
       {isWhole ? (

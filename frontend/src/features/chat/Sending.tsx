@@ -12,7 +12,7 @@ export function SendingRow({ sessionKey, sent }: { sessionKey: string; sent: Out
   return (
     <div className={styles.user}>
       <div className={styles.bubble} data-sending={sent.state === "sending"}>
-        <h3 className="visually-hidden">You</h3>
+        <h2 className="visually-hidden">You</h2>
         <p className={styles.said}>{sent.text}</p>
         {sent.attachments.map((file) => (
           <p key={file.fileName} className={styles.file}>
@@ -58,7 +58,7 @@ export function QueuedRow({ input }: { input: PendingInput }) {
   return (
     <div className={styles.user}>
       <div className={styles.bubble} data-sending="true">
-        <h3 className="visually-hidden">You</h3>
+        <h2 className="visually-hidden">You</h2>
         <p className={styles.said}>{textOf(input.message)}</p>
       </div>
       <p className={styles.when}>Waiting for the run before it</p>

@@ -63,9 +63,9 @@ export function ToolCard({ tool, onOpenReceipt }: { tool: ToolView; onOpenReceip
       <div id={bodyId} hidden={!open} className={styles.body}>
         {open ? (
           <>
-            <h4>Asked for</h4>
+            <h3>Asked for</h3>
             <Exact label={`Arguments of ${tool.name}`} text={reveal(JSON.stringify(tool.args, null, 2) ?? "{}")} />
-            <h4>What came out</h4>
+            <h3>What came out</h3>
             {tool.output ? (
               <>
                 <Exact
