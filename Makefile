@@ -6,9 +6,13 @@ SHELL := /bin/bash
 # that what is built, tested and shipped is always that one, even where the environment says GOTOOLCHAIN=local.
 export GOTOOLCHAIN := go1.27.3
 
+# One set of flags for building, vetting and testing, so that the large libraries are compiled as few times as can be:
+# one of them alone takes two gigabytes and minutes.
+export GOFLAGS := -trimpath
+
 VERSION ?= 0.1.0
 LDFLAGS := -s -w -X main.version=$(VERSION)
-GOBUILD := go build -trimpath
+GOBUILD := go build
 # webkit2_41: with the older WebKit a POST arrives as a GET. desktop,production: without them Wails refuses to start.
 WINDOW_TAGS := desktop,production,webkit2_41
 GOPACKAGES := . ./app/... ./backend/... ./build/... ./frontend
@@ -44,7 +48,7 @@ lint: deps $(TOOLS)/staticcheck ## format, vet, staticcheck, types, biome, other
 # Compiles for the systems that cannot be run here: Windows whole, macOS without window and tray, which need its SDK.
 cross:
 	GOOS=windows CGO_ENABLED=0 go vet -tags desktop,production $(GOPACKAGES)
-	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go vet ./backend/... ./app/traymsg ./app/notify ./app/autostart
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go vet ./backend/... ./app/traymsg ./app/notify ./app/autostart ./app/sessionbus
 
 vulncheck: page $(TOOLS)/govulncheck .cache/vulndb/index.json
 	$(TOOLS)/govulncheck -db "file://$(CURDIR)/.cache/vulndb" -tags $(WINDOW_TAGS) $(GOPACKAGES)

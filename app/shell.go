@@ -25,7 +25,7 @@ const (
 const (
 	saysName    = "Countersign"
 	saysNoTray  = "This desktop shows no tray icons, so Countersign cannot wait there. Closing the window will ask you whether to keep it running; starting Countersign again always brings the window back."
-	asksClose   = "There is no tray here to wait in. Keep Countersign running, minimised?\n\nYes keeps it at work. No quits it; nothing is lost, and what waits is kept."
+	asksClose   = "There is no tray here to wait in. Quit Countersign?\n\nNo keeps it at work, minimised. Yes quits it; nothing is lost, and what waits is kept."
 	saysGone    = "That question is no longer open. Nothing was changed by your click."
 	saysFailed  = "Your answer could not be given, and nothing was changed. The window shows what waits."
 	saysTaken   = "Countersign already runs on this data directory, but without a window: perhaps as \"countersign serve\". Your data is safe. Open its page in a browser, or stop it and start Countersign again."
@@ -244,7 +244,7 @@ func (s *shell) beforeClose() bool {
 		s.mu.Unlock()
 		w.Hide()
 		return true
-	case w.Ask(saysName, asksClose):
+	case !w.Ask(saysName, asksClose):
 		w.Minimise()
 		return true
 	}

@@ -41,7 +41,7 @@ func (d *fakeDesktop) Quit()     { d.note("quit") }
 func (d *fakeDesktop) Exec(string) {
 }
 func (d *fakeDesktop) Emit(name string, data ...any) { d.note(fmt.Sprint(name, data)) }
-func (d *fakeDesktop) Ask(string, string) bool       { d.note("ask"); return d.keep }
+func (d *fakeDesktop) Ask(string, string) bool       { d.note("ask"); return !d.keep }
 func (d *fakeDesktop) Tell(_ string, message string) { d.note("tell:" + message) }
 
 // fakeNotes keeps what is on screen.

@@ -74,11 +74,12 @@ func (d *wailsDesktop) Quit()                         { runtime.Quit(d.ctx) }
 func (d *wailsDesktop) Exec(script string)            { runtime.WindowExecJS(d.ctx, script) }
 func (d *wailsDesktop) Emit(name string, data ...any) { runtime.EventsEmit(d.ctx, name, data...) }
 
+// Ask makes No the answer of Enter, of Escape and of closing the dialog.
 func (d *wailsDesktop) Ask(title, message string) bool {
 	answer := d.dialog(runtime.MessageDialogOptions{
-		Type: runtime.QuestionDialog, Title: title, Message: message, DefaultButton: "Yes", CancelButton: "Yes",
+		Type: runtime.QuestionDialog, Title: title, Message: message, DefaultButton: "No", CancelButton: "No",
 	})
-	return answer != "No"
+	return answer == "Yes"
 }
 
 func (d *wailsDesktop) Tell(title, message string) {

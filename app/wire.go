@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"strings"
 
 	"countersign/app/autostart"
 	"countersign/app/traymsg"
@@ -46,6 +47,9 @@ func loginSettings(s config.Startup, home string) autostart.Settings {
 	}
 	return out
 }
+
+// maxDetail bounds the lines of a change that travel to the tray, which shows fewer and then only counts them.
+const maxDetail = 200
 
 // hosted is the host as the window needs it.
 type hosted struct{ h *host.Host }
@@ -100,8 +104,8 @@ func view(o host.Overview) View {
 	return v
 }
 
-// waiting shows exactly what would be done: the command itself where there is one, else the sentence. What the tray
-// cannot show whole — a diff, text from outside, a cut — is decided in the window, like everything of high risk.
+// waiting shows exactly what would be done: the command itself where there is one, else the sentence with the change.
+// What was cut or rests on text from outside is decided in the window, like everything of high risk.
 func waiting(a protocol.Approval) traymsg.Waiting {
 	r := a.Request
 	w := traymsg.Waiting{
@@ -113,6 +117,12 @@ func waiting(a protocol.Approval) traymsg.Waiting {
 	}
 	if w.Where == "" {
 		w.Where = r.Target
+	}
+	if r.Diff != "" {
+		w.Detail = strings.Split(strings.TrimRight(r.Diff, "\n"), "\n")
+		if len(w.Detail) > maxDetail {
+			w.Detail = w.Detail[:maxDetail]
+		}
 	}
 	return w
 }

@@ -14,6 +14,7 @@ import (
 const (
 	maxWaiting = 8
 	maxRunning = 5
+	maxDetail  = 8
 	maxText    = 100 // runes
 )
 
@@ -71,6 +72,14 @@ func waitingRow(w traymsg.Waiting) entry {
 	row := entry{label: what, children: []entry{{label: what}}}
 	if where != "" {
 		row.children = append(row.children, entry{label: "in " + where})
+	}
+	if len(w.Detail) > maxDetail {
+		row.children = append(row.children, entry{label: fmt.Sprintf("%d lines of changes: Show to read them", len(w.Detail))})
+	} else {
+		for _, line := range w.Detail {
+			text, _ := plain(line)
+			row.children = append(row.children, entry{label: text})
+		}
 	}
 	row.children = append(row.children, entry{separator: true})
 	if !w.HighRisk && whole && whereWhole && what != "" {

@@ -61,6 +61,26 @@ func TestOnlyAWholeAndHarmlessQuestionCanBeAllowed(t *testing.T) {
 	}
 }
 
+func TestShortChangeIsShownAndALongOneCounted(t *testing.T) {
+	text := func(lines int) string {
+		w := traymsg.Waiting{ID: "a", What: "write notes.md", Detail: make([]string, lines)}
+		for i := range w.Detail {
+			w.Detail[i] = fmt.Sprintf("+line %d", i)
+		}
+		var out []string
+		for _, r := range walk(layout(traymsg.Menu{Waiting: []traymsg.Waiting{w}})) {
+			out = append(out, r.label)
+		}
+		return strings.Join(out, "|")
+	}
+	if got := text(2); !strings.Contains(got, "+line 0|+line 1|") {
+		t.Errorf("short: %s", got)
+	}
+	if got := text(maxDetail + 1); strings.Contains(got, "+line") || !strings.Contains(got, "9 lines of changes") {
+		t.Errorf("long: %s", got)
+	}
+}
+
 func TestMenuAlwaysEndsWithOpenPauseQuit(t *testing.T) {
 	many := traymsg.Menu{Paused: true}
 	for i := range 30 {

@@ -80,6 +80,8 @@ type Waiting struct {
 	// What is exactly what would be done; Where is the folder, host or chat it would happen in.
 	What  string `json:"what"`
 	Where string `json:"where"`
+	// Detail is the change itself, line by line, where it is short enough for a menu.
+	Detail []string `json:"detail,omitempty"`
 	// HighRisk ones offer Show only: the window shows all there is to know.
 	HighRisk bool `json:"highRisk"`
 }
