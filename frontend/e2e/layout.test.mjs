@@ -117,10 +117,19 @@ describe("a long chat", () => {
     await stream(0, 60);
     assert.ok((await distance()) <= 40, "follows at the end");
 
-    await log.evaluate((box) => {
-      box.scrollTop -= 2000;
-    });
-    await page.waitForTimeout(300);
+    for (let turn = 0; turn < 12; turn += 1) {
+      await page.evaluate(
+        (words) => document.dispatchEvent(new CustomEvent("append", { detail: words })),
+        `${"- one more line\n".repeat((turn * 7) % 30)}`,
+      );
+      await page.waitForTimeout(60);
+      assert.ok((await distance()) <= 40, `follows what is appended, turn ${turn}`);
+    }
+
+    await log.hover();
+    await page.mouse.wheel(0, -3000);
+    await page.waitForTimeout(400);
+    assert.ok((await distance()) > 1000);
     const anchor = await page.evaluate(() => {
       const box = document.querySelector("[role=log]").getBoundingClientRect();
       const row = [...document.querySelectorAll("[role=log] article")].find(
@@ -130,6 +139,11 @@ describe("a long chat", () => {
       return { top: row.getBoundingClientRect().top, words: row.textContent };
     });
     await stream(60, 120);
+    await page.evaluate(
+      (words) => document.dispatchEvent(new CustomEvent("append", { detail: words })),
+      "- a line\n".repeat(20),
+    );
+    await page.waitForTimeout(100);
     const still = await page.evaluate(() => ({
       top: window.__row.getBoundingClientRect().top,
       words: window.__row.textContent,

@@ -56,7 +56,7 @@ describe("a lost connection", () => {
     assert.equal(await banners(), 0);
     line.refuse = false;
     await page.getByRole("button", { name: /List/ }).first().waitFor();
-    assert.equal(await page.getByText("list this folder", { exact: true }).count(), 1);
+    assert.equal(await page.getByRole("log").getByText("list this folder", { exact: true }).count(), 1);
     assert.equal(await banners(), 0);
   });
 

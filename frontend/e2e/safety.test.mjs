@@ -39,7 +39,10 @@ describe("untrusted text", () => {
     const { page } = view;
     for (const payload of payloads) {
       await send(page, payload);
-      await page.getByText(payload, { exact: false }).first().waitFor();
+      await page.waitForFunction(
+        (words) => document.querySelector("[role=log]")?.textContent?.includes(words),
+        payload,
+      );
     }
     await send(page, `write ${payloads[1].replace(/[^a-z<>=" ]/gi, "")}.md: ${payloads.join(" ")}`);
     await page.waitForTimeout(1500);

@@ -2,9 +2,9 @@ import { createRoot, type Root } from "react-dom/client";
 import { App } from "@/app/App";
 import { applyTheme, asTheme } from "@/platform/theme";
 import { changeTranscript } from "@/state/chats";
-import { withDelta } from "@/state/transcript";
+import { withDelta, withMessage } from "@/state/transcript";
 import "@/ui/base.css";
-import { main } from "./fixtures";
+import { main, message, text } from "./fixtures";
 import { scenes } from "./scenes";
 
 const place = document.getElementById("root");
@@ -32,6 +32,15 @@ document.addEventListener("stream", (event) => {
   if (event instanceof CustomEvent && typeof event.detail === "string") {
     const words = event.detail;
     changeTranscript(main, (before) => withDelta(before, "streaming", words, false));
+  }
+});
+
+document.addEventListener("append", (event) => {
+  if (event instanceof CustomEvent && typeof event.detail === "string") {
+    const words = event.detail;
+    changeTranscript(main, (before) =>
+      withMessage(withMessage(before, message("user", [text("More?")])), message("assistant", [text(words)])),
+    );
   }
 });
 

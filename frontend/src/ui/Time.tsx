@@ -31,10 +31,11 @@ const fast = clock(1000);
 
 /** A moment, relative, with the exact time on hover. */
 export function Time({ atMs }: { atMs: number }) {
+  // The clock ticks slowly: what has just happened must not seem to lie ahead of it.
   const now = useSyncExternalStore(slow.subscribe, slow.now);
   return (
     <time dateTime={new Date(atMs).toISOString()} title={formatExact(atMs)}>
-      {formatRelative(atMs, Math.max(now, Date.now() - 20_000))}
+      {formatRelative(atMs, Math.max(now, Math.min(atMs, Date.now())))}
     </time>
   );
 }

@@ -129,7 +129,7 @@ export function ChatPage({ sessionKey }: { sessionKey: string }) {
           ) : null}
           {items.length > 0 ? (
             <MessageList
-              sessionKey={sessionKey}
+              startOver={`${sessionKey} ${transcript.outgoing.at(-1)?.runId ?? ""}`}
               items={items}
               render={render}
               onTop={() => void loadOlder(sessionKey)}

@@ -1,12 +1,13 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
-import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useCallback, useRef } from "react";
 import { Button } from "@/ui/Button";
 import styles from "./list.module.css";
+import { useFollow } from "./useFollow";
 
 interface MessageListProps<T extends { id: string }> {
-  /** Another session starts at its end again. */
-  sessionKey: string;
+  /** When this changes, the end is shown again: another chat, or a message of one's own. */
+  startOver: string;
   items: readonly T[];
   render: (item: T) => ReactNode;
   /** Called near the top, to load what is older. */
@@ -14,7 +15,6 @@ interface MessageListProps<T extends { id: string }> {
   busyAbove: boolean;
 }
 
-const endThresholdPx = 40;
 const nearTopPx = 400;
 
 /**
@@ -22,14 +22,14 @@ const nearTopPx = 400;
  * end is in view; otherwise what the person reads stays where it is, also when older messages come in above.
  */
 export function MessageList<T extends { id: string }>({
-  sessionKey,
+  startOver,
   items,
   render,
   onTop,
   busyAbove,
 }: MessageListProps<T>) {
   const scroller = useRef<HTMLDivElement>(null);
-  const [atEnd, setAtEnd] = useState(true);
+  const { atEnd, onScroll, toEnd, stay } = useFollow(scroller, startOver);
   const getItemKey = useCallback((at: number) => items[at]?.id ?? at, [items]);
   const list = useVirtualizer({
     count: items.length,
@@ -38,25 +38,17 @@ export function MessageList<T extends { id: string }>({
     getItemKey,
     overscan: 6,
     anchorTo: "end",
-    followOnAppend: true,
-    scrollEndThreshold: endThresholdPx,
     initialRect: { width: 640, height: 640 },
   });
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only another session moves the view by itself.
-  useEffect(() => {
-    if (items.length > 0) list.scrollToIndex(items.length - 1, { align: "end" });
-  }, [sessionKey, items.length > 0]);
-
-  const onScroll = (): void => {
-    const box = scroller.current;
-    if (!box) return;
-    setAtEnd(box.scrollHeight - box.scrollTop - box.clientHeight <= endThresholdPx);
-    if (box.scrollTop < nearTopPx) onTop();
+  const scrolled = (): void => {
+    onScroll();
+    if ((scroller.current?.scrollTop ?? nearTopPx) < nearTopPx) onTop();
   };
 
   const focusItem = (at: number): void => {
     const bounded = Math.max(0, Math.min(items.length - 1, at));
+    stay();
     list.scrollToIndex(bounded, { align: "auto" });
     requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-index="${bounded}"]`)?.focus());
   };
@@ -93,7 +85,7 @@ export function MessageList<T extends { id: string }>({
         aria-label="Conversation"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the log is the entrance to moving between messages by keyboard.
         tabIndex={0}
-        onScroll={onScroll}
+        onScroll={scrolled}
         onKeyDown={onKeyDown}
       >
         {busyAbove ? <p className={styles.above}>Loading older messages…</p> : null}
@@ -117,11 +109,7 @@ export function MessageList<T extends { id: string }>({
         </div>
       </div>
       {atEnd ? null : (
-        <Button
-          className={styles.toEnd}
-          icon={<ArrowDown />}
-          onClick={() => list.scrollToIndex(items.length - 1, { align: "end" })}
-        >
+        <Button className={styles.toEnd} icon={<ArrowDown />} onClick={toEnd}>
           Newest
         </Button>
       )}
