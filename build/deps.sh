@@ -14,12 +14,14 @@ has() { command -v "$1" >/dev/null 2>&1; }
 command -v go >/dev/null || die "Go 1.26 or later is needed: https://go.dev/dl"
 command -v node >/dev/null || die "Node 20 or later is needed: https://nodejs.org"
 
+# The sandbox belongs to what a build needs: without it every command is asked for.
 # Each line: package, then how its presence is seen (a command, or a pkg-config name after pc:).
 linux_build='
 gcc gcc
 pkg-config pkg-config
 libgtk-3-dev pc:gtk+-3.0
 libwebkit2gtk-4.1-dev pc:webkit2gtk-4.1
+bubblewrap bwrap
 '
 linux_test='
 git git
@@ -32,7 +34,6 @@ imagemagick import
 gnome-keyring gnome-keyring-daemon
 libsecret-tools secret-tool
 xfce4-panel xfce4-panel
-bubblewrap bwrap
 chromium chromium
 dpkg-dev dpkg-deb
 desktop-file-utils desktop-file-validate
