@@ -28,8 +28,8 @@ help: ## this list
 deps:
 	@build/deps.sh test
 
-run: build ## build and start the window
-	bin/countersign-desktop
+run: build ## build and start the window; without a display, serve the same page
+	@build/run.sh
 
 test: deps $(TOOLS)/staticcheck ## the daily proof: everything, at most 15 minutes
 	@go run ./build/check -tools $(TOOLS) -only "$(STEPS)"

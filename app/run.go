@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	ossignal "os/signal"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -47,11 +48,19 @@ const (
 	Restart
 )
 
+// noDisplay reports a Linux session without any, where GTK would only panic.
+func noDisplay() bool {
+	return runtime.GOOS == "linux" && os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == ""
+}
+
 // Run shows the window and returns when everything has ended. It must be called on the main goroutine.
 func Run(o Options) (Outcome, error) {
 	// A second start asks the first one before it makes a window of its own, which would only flash up.
 	if raise(o, 0) == nil {
 		return Done, nil
+	}
+	if noDisplay() {
+		return Done, errors.New("there is no display here; start `countersign serve` and open the address it prints in a browser")
 	}
 	helper, err := trayProgram()
 	if err != nil {
