@@ -355,8 +355,14 @@ func TestRealPanelShowsTheIcon(t *testing.T) {
 // amber counts pixels of the colour that only "needs you" has, in the panel's strip at the top of the screen.
 func amber(t *testing.T, picture string) int {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "convert", picture, "-crop", "1400x28+0+0", "-fuzz", "12%",
-		"-fill", "white", "-opaque", "#f2a91c", "-fuzz", "0%", "-fill", "black", "+opaque", "white",
+	return count(t, picture, "1400x28+0+0", "#f2a91c")
+}
+
+// count counts the pixels near a colour in a part of a picture.
+func count(t *testing.T, picture, part, colour string) int {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "convert", picture, "-crop", part, "-fuzz", "12%",
+		"-fill", "white", "-opaque", colour, "-fuzz", "0%", "-fill", "black", "+opaque", "white",
 		"-format", "%[fx:int(mean*w*h)]", "info:").Output()
 	if err != nil {
 		t.Fatalf("count pixels: %v", err)
