@@ -163,6 +163,9 @@ func (s *suite) cuts(t *testing.T) {
 	longest, ends := 0, 0
 	for at := range size {
 		for _, clean := range []bool{false, true} {
+			if clean && at%4 > 0 {
+				continue // a clean end differs only in how the library sees it
+			}
 			cut := full
 			cut.Cut, cut.CutAll, cut.CleanCut = at, at == 0, clean
 			_, resp, err := s.play(t, Ask("hi"), cut)
@@ -184,7 +187,7 @@ func (s *suite) cuts(t *testing.T) {
 		}
 	}
 	if longest != len(whole.Content.Text()) || ends == 0 || ends > size/4 {
-		t.Errorf("the longest text kept has %d bytes; %d of %d cuts were taken for whole", longest, ends, 2*size)
+		t.Errorf("the longest text kept has %d bytes; %d of %d cuts were taken for whole", longest, ends, size+size/4)
 	}
 }
 
