@@ -25,6 +25,7 @@ func drawHistory(t *rapid.T) []protocol.Message {
 			m.ToolCallID, m.Content = drawCallID(t), text(rapid.SampledFrom([]string{"", "ok", "no"}).Draw(t, "result"))
 		case protocol.RoleUser:
 			m.Content = drawBlocks(t, "text", "nothing", "space", "image")
+			m.StopReason = rapid.SampledFrom([]protocol.StopReason{"", "", protocol.StopAborted}).Draw(t, "stopped")
 		default:
 			m.Content = drawBlocks(t, "text", "nothing", "space", "thinking", "signed", "call", "call", "call")
 		}
@@ -120,15 +121,20 @@ func speaks(content protocol.Blocks) bool {
 	return false
 }
 
+// unheard is a message that was stopped before anybody read it.
+func unheard(m protocol.Message) bool {
+	return m.Role == protocol.RoleUser && m.StopReason == protocol.StopAborted
+}
+
 // demandUnchanged wants every message that is kept as it was, in its order; every
-// message that speaks kept; and each stored result given to one call at most,
+// message that speaks and was heard kept; and each stored result given to one call at most,
 // which stands before it.
 func demandUnchanged(t *rapid.T, history, out []protocol.Message) {
 	at := map[protocol.MessageID]int{}
 	var want, got []protocol.Message
 	for i, m := range history {
 		at[m.ID] = i
-		if m.Role != protocol.RoleToolResult && speaks(m.Content) {
+		if m.Role != protocol.RoleToolResult && speaks(m.Content) && !unheard(m) {
 			want = append(want, m)
 		}
 	}
