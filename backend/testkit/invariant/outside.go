@@ -58,8 +58,11 @@ const (
 )
 
 // orphans: 9, what a host started has ended with it.
-func orphans(ctx context.Context, s *Scene) ([]string, error) {
-	if len(s.Gone) == 0 {
+func orphans(ctx context.Context, s *Scene) ([]string, error) { return left(ctx, s.Gone) }
+
+// left waits for processes to end and names those that did not.
+func left(ctx context.Context, words []string) ([]string, error) {
+	if len(words) == 0 {
 		return nil, nil
 	}
 	deadline := time.NewTimer(orphanTime)
@@ -67,7 +70,7 @@ func orphans(ctx context.Context, s *Scene) ([]string, error) {
 	poll := time.NewTicker(orphanPoll)
 	defer poll.Stop()
 	for {
-		found, err := Processes(s.Gone)
+		found, err := Processes(words)
 		if err != nil || len(found) == 0 {
 			return nil, err
 		}
@@ -145,7 +148,7 @@ func modes(_ context.Context, s *Scene) ([]string, error) {
 // Orphans makes the check of invariant 9 alone: between the end of a host and
 // the start of the next, when no database needs to be looked at.
 func Orphans(ctx context.Context, words []string) ([]Breach, error) {
-	found, err := orphans(ctx, &Scene{Account: Account{Gone: words}})
+	found, err := left(ctx, words)
 	var out []Breach
 	for _, c := range Checks() {
 		if c.Number != 9 {

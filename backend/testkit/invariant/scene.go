@@ -103,6 +103,15 @@ func Capture(ctx context.Context, a Account, p Place, dir string) (*Scene, error
 	return s, nil
 }
 
+// Reread reads the files of the commands again.
+func (s *Scene) Reread() (err error) {
+	if s.Before, err = s.lines(); err != nil {
+		return err
+	}
+	s.After = s.Before
+	return nil
+}
+
 // Close lets the copy go; its file stays.
 func (s *Scene) Close() error { return s.DB.Close() }
 
