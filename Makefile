@@ -20,7 +20,7 @@ FRONTEND := $(shell find frontend -type f -not -path '*/node_modules/*' -not -pa
 TOOLS := .cache/tools
 STEPS ?=
 
-.PHONY: help run test test-peers lint fmt bench soak build gallery package generate clean deps page vulncheck cross
+.PHONY: help run test test-peers lint fmt bench soak build gallery package package-try generate clean deps page vulncheck cross
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-12s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -90,6 +90,9 @@ frontend/dist/index.html: $(FRONTEND)
 package: build ## .deb, Windows installer, macOS bundle script, into dist/
 	@build/deps.sh package
 	VERSION=$(VERSION) build/package/package.sh
+
+package-try: ## install the .deb here, try it, remove it (root)
+	build/package/try.sh
 
 # Tools have a module of their own: they drag in many more modules than the product does.
 $(TOOLS)/%: build/tools/go.mod build/tools/go.sum Makefile

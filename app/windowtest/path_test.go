@@ -24,7 +24,7 @@ func TestWholePathInTheRealWindow(t *testing.T) {
 	d.StartTrayHost()
 	w := openWindow(t, d)
 	d.Wait("the window", w.visible)
-	w.waitPage()
+	w.waitPage(1)
 	target := filepath.Join(w.home, "workspace", "notes.md")
 	d.Wait("the first page", func() bool { return colours(t, d.Shoot("path-1-first-run")) > 150 })
 

@@ -99,12 +99,12 @@ func (w *window) usePractice() {
 	w.must("model", "add", "--name", "Practice", "--provider", "practice", "--no-key", "--default")
 }
 
-// waitPage waits until the page speaks with the host, which the log tells.
-func (w *window) waitPage() {
+// waitPage waits until a page speaks with the host, which the log tells: the first page, or one after a restart.
+func (w *window) waitPage(number int) {
 	w.t.Helper()
 	w.d.Wait("the page's line", func() bool {
 		log, err := os.ReadFile(filepath.Join(w.home, "logs", "desktop.log"))
-		return err == nil && bytes.Contains(log, []byte(`"peer":"window"`))
+		return err == nil && bytes.Count(log, []byte(`"peer":"window"`)) >= number
 	})
 }
 
@@ -140,7 +140,7 @@ func TestTrayApprovalChangesAFileOnDisk(t *testing.T) {
 	notes := screen.StartNotes(t, d.Bus, "actions")
 	w := openWindow(t, d)
 	d.Wait("the window", w.visible)
-	w.waitPage()
+	w.waitPage(1)
 	w.usePractice()
 	target := filepath.Join(w.home, "workspace", "notes.md")
 
@@ -278,7 +278,7 @@ func TestDeadPageIsReplaced(t *testing.T) {
 	w := openWindow(t, d)
 	d.Wait("the window", w.visible)
 	d.Wait("the icon", func() bool { return panel.Registrations() > 0 })
-	w.waitPage()
+	w.waitPage(1)
 	pages := d.Alive("WebKitWebProcess")
 	if len(pages) != 1 {
 		t.Fatalf("page processes: %v, want one", pages)
@@ -298,6 +298,7 @@ func TestDeadPageIsReplaced(t *testing.T) {
 	}
 	d.Wait("the host again", func() bool { _, err := w.cli("sessions", "list"); return err == nil })
 	d.Wait("the window again", w.visible)
+	w.waitPage(2)
 	d.Wait("the icon again", func() bool { return panel.Registrations() > 1 })
 	d.Shoot("window-after-restart")
 	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
