@@ -506,11 +506,15 @@ export interface InFlightRun {
   thinking?: string;
 }
 
-/** ChatAbortParams stops one run, or every run of a session. */
+/**
+ * ChatAbortParams stops one run, or every run of a session. PreserveSideRuns
+ * changes nothing: a session here has no runs beside its lane.
+ */
 export interface ChatAbortParams {
   sessionKey: string;
   agentId?: AgentID;
   runId?: RunID;
+  preserveSideRuns?: boolean;
 }
 
 /** ChatAbortResult names the runs that will not go on. */
@@ -986,6 +990,7 @@ export interface ErrorDetails {
   reason?: string;
   missingScope?: Scope;
   requiredScopes?: Scope[];
+  agentId?: AgentID;
   requestId?: string;
   decision?: Decision;
   resolvedBy?: string;
@@ -1206,6 +1211,8 @@ export const METHODS = [
   "chat.history",
   "chat.abort",
   "sessions.list",
+  "sessions.describe",
+  "sessions.subscribe",
   "sessions.create",
   "sessions.patch",
   "sessions.reset",
@@ -1669,6 +1676,29 @@ export interface SessionsList {
   sessions: SessionRow[];
 }
 
+/** SessionsDescribeParams names one session. */
+export interface SessionsDescribeParams {
+  key: string;
+  agentId?: AgentID;
+  includeDerivedTitles?: boolean;
+  includeLastMessage?: boolean;
+}
+
+/** SessionsDescribeResult is the session, or null when there is none. */
+export interface SessionsDescribeResult {
+  session: SessionRow | null;
+}
+
+/**
+ * SessionsSubscribeResult confirms what holds for every connection that may
+ * read: it is sent the events of all sessions. List is there when the params
+ * filtered or paged, as in sessions.list.
+ */
+export interface SessionsSubscribeResult {
+  subscribed: boolean;
+  list?: SessionsList;
+}
+
 /** SessionsCreateParams makes a session, and its first message if one is given. */
 export interface SessionsCreateParams {
   key?: string;
@@ -1734,11 +1764,15 @@ export interface SessionsDeleteParams {
   expectedSessionId?: SessionID;
 }
 
-/** SessionsDeleteResult confirms a deletion. */
+/**
+ * SessionsDeleteResult confirms a deletion. Archived names the files that a
+ * transcript was moved to; protocol v4 demands it, and here it is always empty.
+ */
 export interface SessionsDeleteResult {
   ok: boolean;
   key: SessionKey;
   deleted: boolean;
+  archived: string[];
 }
 
 /** SessionsChangedEvent tells that a session changed; Row is absent after delete. */
@@ -1997,6 +2031,8 @@ export const METHOD_SCOPES: Readonly<Partial<Record<Method, Scope | "">>> = {
   "chat.history": "operator.read",
   "chat.abort": "operator.write",
   "sessions.list": "operator.read",
+  "sessions.describe": "operator.read",
+  "sessions.subscribe": "operator.read",
   "sessions.create": "operator.write",
   "sessions.patch": "operator.write",
   "sessions.reset": "operator.admin",
@@ -2071,6 +2107,8 @@ export interface Calls {
   "chat.history": [params: ChatHistoryParams, result: ChatHistory];
   "chat.abort": [params: ChatAbortParams, result: ChatAbortResult];
   "sessions.list": [params: SessionsListParams, result: SessionsList];
+  "sessions.describe": [params: SessionsDescribeParams, result: SessionsDescribeResult];
+  "sessions.subscribe": [params: SessionsListParams, result: SessionsSubscribeResult];
   "sessions.create": [params: SessionsCreateParams, result: SessionsCreateResult];
   "sessions.patch": [params: SessionsPatchParams, result: SessionsPatchResult];
   "sessions.reset": [params: SessionsResetParams, result: SessionsResetResult];
