@@ -65,6 +65,10 @@ var ErrParked = errors.New("the run is parked")
 // ErrReleased says that the run went back to its queue and the loop has ended.
 var ErrReleased = errors.New("the run went back to its queue")
 
+// ErrLookAgain says that what was decided about a call no longer holds and
+// nothing was done: the loop asks the journal anew.
+var ErrLookAgain = errors.New("what was decided no longer holds")
+
 // maxReads bounds how many reading calls run at once.
 const maxReads = 4
 
@@ -87,7 +91,7 @@ func (l *Loop) Run(ctx context.Context) error {
 			return err
 		}
 		if len(open) > 0 {
-			if err := l.batch(ctx, open); err != nil {
+			if err := l.batch(ctx, open); err != nil && !errors.Is(err, ErrLookAgain) {
 				return err
 			}
 			continue

@@ -28,6 +28,8 @@ type Facts struct {
 	Removed bool
 	// NeverStarted says that the effect was refused or stopped before it began.
 	NeverStarted bool
+	// NothingDone says that it began, and ended before it changed anything.
+	NothingDone bool
 }
 
 // maxTarget bounds a target inside a sentence, in runes.
@@ -132,7 +134,7 @@ func stopped(r protocol.Receipt, f Facts) string {
 	switch {
 	case r.Tool == "ask":
 		return fmt.Sprintf("Asked you “%s”; it was stopped before you answered.", question(r, f))
-	case f.NeverStarted:
+	case f.NeverStarted, f.NothingDone:
 		return fmt.Sprintf("Stopped before it began to %s; nothing was done.", intent(r, f))
 	case r.Tool == "exec" && f.TimedOut:
 		return ran(r, name(r.Target), f)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"countersign/backend/config"
@@ -23,10 +24,21 @@ import (
 const practiceName = "practice"
 
 // models finds, lists and changes the models of the settings.
+//
+// Providers are kept from run to run, for they learn what their server refuses;
+// one whose settings or key changed is made anew.
 type models struct {
 	config  *config.File
 	vault   *secret.Vault
 	environ []string
+
+	mu   sync.Mutex // guards made
+	made map[string]madeProvider
+}
+
+type madeProvider struct {
+	config   model.Config
+	provider model.Provider
 }
 
 // factories are the kinds of providers this program knows.
@@ -64,7 +76,7 @@ func (m *models) Select(ctx context.Context, names ...string) (run.Selected, err
 		}
 	}
 	kind := protocol.ModelProvider(chosen.Provider)
-	provider, err := build(model.Config{Kind: kind, BaseURL: chosen.BaseURL, Key: key})
+	provider, err := m.provider(chosen.Name, model.Config{Kind: kind, BaseURL: chosen.BaseURL, Key: key})
 	if err != nil {
 		return run.Selected{}, err
 	}
@@ -91,6 +103,23 @@ func (m *models) choose(names []string) (config.Model, error) {
 		}
 	}
 	return all[0], nil
+}
+
+func (m *models) provider(name string, c model.Config) (model.Provider, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if kept, ok := m.made[name]; ok && kept.config == c {
+		return kept.provider, nil
+	}
+	p, err := build(c)
+	if err != nil {
+		return nil, err
+	}
+	if m.made == nil {
+		m.made = make(map[string]madeProvider)
+	}
+	m.made[name] = madeProvider{c, p}
+	return p, nil
 }
 
 func build(c model.Config) (model.Provider, error) {

@@ -165,7 +165,7 @@ func contentHash(a Admission, content protocol.Blocks) string {
 func (m *Manager) accept(tx *store.Tx, a Admission, content protocol.Blocks, refs []blobRef, hash string) error {
 	now := m.nowMs()
 	if _, err := registry.GetAgent(tx, a.SessionKey.Agent()); errors.Is(err, registry.ErrNotFound) {
-		return protocol.NewError(protocol.CodeInvalidRequest, protocol.DetailUnknownAgent, "There is no agent of this name; nothing was sent.")
+		return protocol.NewUnknownAgentError(a.SessionKey.Agent(), "There is no agent of this name; nothing was sent.")
 	} else if err != nil {
 		return err
 	}

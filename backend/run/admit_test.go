@@ -238,6 +238,7 @@ func TestManySessionsAtOnce(t *testing.T) {
 	}
 	for _, id := range ids {
 		r.reach(id, protocol.RunDone)
+		r.until("clients to hear of the end", func() bool { return len(r.events.ends(id)) > 0 })
 		if ends := r.events.ends(id); len(ends) != 1 || ends[0] != protocol.ChatStateFinal {
 			t.Fatalf("%s ended with %v", id, ends)
 		}

@@ -148,10 +148,13 @@ func target(args json.RawMessage) string {
 		Path string   `json:"path"`
 		Argv []string `json:"argv"`
 	}
-	if err := json.Unmarshal(args, &named); err == nil && named.Path != "" {
+	if err := json.Unmarshal(args, &named); err != nil {
+		return "its arguments"
+	}
+	if named.Path != "" {
 		return named.Path
 	}
-	return string(args)
+	return commandText(named.Argv)
 }
 
 // settle finds what may be done with one call, and stores that.

@@ -237,6 +237,8 @@ func Wire(err error) error {
 		return protocol.NewError(protocol.CodeInvalidRequest, protocol.DetailUnknownSession, "There is no such conversation; it may have been deleted.")
 	case errors.Is(err, session.ErrChanged):
 		return protocol.NewError(protocol.CodeInvalidRequest, protocol.DetailSessionChanged, "This conversation changed meanwhile; nothing was done. Look at it again.")
+	case errors.Is(err, effect.ErrAmbiguous):
+		return protocol.NewError(protocol.CodeInvalidRequest, protocol.DetailUnknownReceipt, "Several receipts begin with this id; give more of it.")
 	case errors.Is(err, effect.ErrNotFound):
 		return protocol.NewError(protocol.CodeInvalidRequest, protocol.DetailUnknownReceipt, "There is no such receipt.")
 	case errors.Is(err, store.ErrDiskFull):

@@ -175,13 +175,18 @@ func (m *Manager) closeCalls(tx *store.Tx, r queue.Run, words string) error {
 	}
 	for _, c := range j.pending {
 		if c.effect != nil && !c.effect.State.Ended() {
-			end := j.ending(c, protocol.OutcomeStopped)
-			end.Facts.NeverStarted, end.ResultText, end.IsError = true, words, true
+			outcome, told := protocol.OutcomeStopped, words
+			if c.effect.State == effect.Started {
+				// Its end could not be stored, so nobody knows it any more.
+				outcome, told = protocol.OutcomeUnknown, "The result of this was lost; it may have happened. Do not repeat it without checking."
+			}
+			end := j.ending(c, outcome)
+			end.Facts.NeverStarted, end.ResultText, end.IsError = outcome == protocol.OutcomeStopped, told, true
 			receipt, err := effect.Finish(tx, *c.effect, end, m.nowMs())
 			if err != nil {
 				return err
 			}
-			c.result = &result{text: words, isError: true, receipt: receipt.ID}
+			c.result = &result{text: told, isError: true, receipt: receipt.ID}
 		}
 		if c.result == nil && c.effect != nil {
 			c.result = &result{text: c.effect.ResultText, isError: c.effect.IsError, receipt: c.effect.ReceiptID, taint: c.effect.Taint}

@@ -84,6 +84,11 @@ func (j *journal) start(ctx context.Context, c *call) (*effect.Permit, error) {
 	if err == nil {
 		err = ended
 	}
+	if errors.Is(err, approval.ErrConsumed) && c.grant != "" {
+		// The grant ended between the decision and the start: decide anew.
+		c.effect, c.grant = nil, ""
+		return nil, agent.ErrLookAgain
+	}
 	return permit, err
 }
 
@@ -147,7 +152,7 @@ func (j *journal) finishCall(ctx context.Context, c *call, res tool.Result, doEr
 	end := j.ending(c, res.Outcome)
 	end.Evidence, end.ResultText, end.IsError = res.Evidence, j.m.o.Mask(res.Content), res.IsError
 	end.Taint, end.AfterSHA256 = res.Taint, res.AfterSHA256
-	end.Facts.Lines, end.Facts.Items, end.Facts.TimedOut = res.Lines, res.Items, res.TimedOut
+	end.Facts.Lines, end.Facts.Items, end.Facts.TimedOut, end.Facts.NothingDone = res.Lines, res.Items, res.TimedOut, res.NothingDone
 	if res.Source != "" {
 		end.Sources = []protocol.TaintSource{{Source: res.Source}}
 	}
@@ -229,9 +234,17 @@ func (j *journal) ending(c *call, outcome protocol.Outcome) effect.Ending {
 		args = c.effect.Args
 	}
 	if err := json.Unmarshal(args, &named); err == nil {
-		end.Facts.Pattern, end.Facts.Where, end.Facts.Question = named.Pattern, strings.Trim(named.Cwd, "./"), named.Question
+		end.Facts.Pattern, end.Facts.Where, end.Facts.Question = named.Pattern, folderWords(named.Cwd), named.Question
 	}
 	return end
+}
+
+// folderWords names a folder of a command; the workspace itself needs no words.
+func folderWords(cwd string) string {
+	if cwd = strings.TrimPrefix(cwd, "./"); cwd == "." {
+		return ""
+	}
+	return cwd
 }
 
 // askOwner stores a structured question; its call waits for the answer.

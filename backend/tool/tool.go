@@ -156,6 +156,8 @@ type Result struct {
 	Lines int
 	// Items counts entries read, for the sentence of the receipt.
 	Items int
+	// NothingDone says that a call that was stopped or failed changed nothing.
+	NothingDone bool
 	// TimedOut says that a command was ended by its time limit.
 	TimedOut bool
 	// Taint grades the content.

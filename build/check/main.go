@@ -60,7 +60,6 @@ func npm(args ...string) []string {
 }
 
 func steps(tools string) []step {
-	window := []string{"GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -trimpath")}
 	return []step{
 		{name: "generated types", argv: []string{"go", "run", "./backend/protocol/tsgen", "-check"}},
 		{name: "generated icons", argv: []string{"go", "run", "./build/icons", "-check"}},
@@ -70,23 +69,15 @@ func steps(tools string) []step {
 		{name: "unit", argv: npm("test", "--silent"), read: readNode},
 		// The page comes before the programs, which embed it.
 		{name: "build", argv: []string{"make", "--no-print-directory", "build"}},
-		goStep("vet", nil, "vet").like(window),
-		goStep("staticcheck", nil).as(tools + "/staticcheck").like(window),
+		goStep("vet", nil, "vet"),
+		goStep("staticcheck", nil).as(tools + "/staticcheck"),
 		goStep("go", readGo, "test", "-race", "-json", "-timeout=8m"),
 		{name: "e2e", argv: npm("run", "--silent", "e2e"), read: readNode},
 		{
 			name: "desktop", read: readGo,
-			env:  window,
 			argv: []string{"go", "test", "-json", "-count=1", "-timeout=8m", "-tags=desktop_e2e", "./app/windowtest/..."},
 		},
 	}
-}
-
-// like gives a step the environment of a build, so that it finds in the cache what
-// that build compiled: two of our libraries take minutes each.
-func (s step) like(env []string) step {
-	s.env = env
-	return s
 }
 
 // as replaces the go command by another that takes the same packages.

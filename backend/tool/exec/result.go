@@ -21,7 +21,7 @@ const (
 
 func notStarted(outcome protocol.Outcome, sentence string) tool.Result {
 	return tool.Result{
-		Content: "The command did not run. " + sentence, IsError: true, Outcome: outcome,
+		Content: "The command did not run. " + sentence, IsError: true, Outcome: outcome, NothingDone: true,
 		Evidence: protocol.Evidence{Error: sentence, Note: "never started"},
 	}
 }

@@ -106,7 +106,7 @@ func asChanged(err error) error {
 // anything.
 func stopped(ctx context.Context) (tool.Result, error) {
 	return tool.Result{
-		Content: "Stopped; nothing was changed.", IsError: true, Outcome: protocol.OutcomeStopped,
+		Content: "Stopped; nothing was changed.", IsError: true, Outcome: protocol.OutcomeStopped, NothingDone: true,
 		Evidence: protocol.Evidence{Note: "stopped before anything was changed", Error: context.Cause(ctx).Error()},
 	}, nil
 }
@@ -116,7 +116,7 @@ func stopped(ctx context.Context) (tool.Result, error) {
 func failed(show string, err error) (tool.Result, error) {
 	reason := reasonOf(err)
 	return tool.Result{
-		Content: fmt.Sprintf("%s: %s Nothing was changed.", show, reason), IsError: true, Outcome: protocol.OutcomeFailed,
+		Content: fmt.Sprintf("%s: %s Nothing was changed.", show, reason), IsError: true, Outcome: protocol.OutcomeFailed, NothingDone: true,
 		Evidence: protocol.Evidence{Error: reason, Note: "nothing was changed"},
 	}, nil
 }
