@@ -319,10 +319,26 @@ func (c *conn) start(h handler, req *protocol.Request) {
 		}
 		var written func()
 		if run != "" {
-			written = func() { time.AfterFunc(ackGap, func() { c.out.release(run) }) }
+			written = func() { c.onceRead(func() { c.out.release(run) }) }
 		}
 		c.finish(req.ID, payload, failure, written)
 	}()
+}
+
+// onceRead calls then, once, when the client has read what left so far, or when
+// that has taken too long.
+func (c *conn) onceRead(then func()) {
+	echoer, ok := c.t.(Echoer)
+	if !ok {
+		time.AfterFunc(ackGap, then)
+		return
+	}
+	once := sync.OnceFunc(then)
+	late := time.AfterFunc(echoGap, once)
+	echoer.Echo(func() {
+		late.Stop()
+		once()
+	})
 }
 
 // runAskedFor is the run that a request will start, whose events wait behind the

@@ -18,9 +18,13 @@ const (
 	defaultMaxConns = 1024
 	// flushTime is how long an ending connection may still take what is queued.
 	flushTime = time.Second
-	// ackGap lies between the answer to chat.send and the first event of its run:
-	// clients that read both in one go miss the beginning of their own run.
-	ackGap = 10 * time.Millisecond
+	// ackGap lies between the answer to chat.send and the first event of its run,
+	// where a transport has no echo: clients that read both in one go miss the
+	// beginning of their own run. echoGap is how long an echo is awaited instead; a
+	// client can be busy with itself for a second, and one that never answers a ping
+	// loses its connection anyway.
+	ackGap  = 10 * time.Millisecond
+	echoGap = 5 * time.Second
 	// healthEvery counts ticks between two health events.
 	healthEvery = 2
 	// presenceDelay gathers the comings and goings of a moment into one event.

@@ -171,7 +171,7 @@ func (c *conn) hello(method string) protocol.HelloOK {
 		Features: protocol.Features{Methods: g.registered(), Events: g.eventsFor(c), Capabilities: capabilities()},
 		Snapshot: protocol.Snapshot{
 			Presence: g.presences(), Health: g.opts.Health(), StateVersion: g.stateVersion(),
-			UptimeMs: g.now().Sub(g.started).Milliseconds(), SessionDefaults: g.opts.Defaults(), AuthMode: method,
+			UptimeMs: g.now().Sub(g.started).Milliseconds(), SessionDefaults: g.opts.Defaults(), AuthMode: authMode(method),
 		},
 		Auth: protocol.HelloAuth{Method: method, Role: roleOperator, Scopes: c.scopes.list()},
 		Policy: protocol.HelloPolicy{
@@ -179,6 +179,15 @@ func (c *conn) hello(method string) protocol.HelloOK {
 			Attachments: protocol.AttachmentPolicy{MaxBytes: protocol.MaxAttachment, MaxImageBytes: protocol.MaxImage},
 		},
 	}
+}
+
+// authMode is the method in protocol v4's words, which know shared secrets only.
+// How else a connection proved itself stands in auth.method.
+func authMode(method string) string {
+	if method == authToken {
+		return authToken
+	}
+	return ""
 }
 
 // registered lists the methods that are answered, in the table's order.

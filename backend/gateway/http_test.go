@@ -559,6 +559,58 @@ func TestFramesThatMayNotComeCloseTheWebSocket(t *testing.T) {
 	}
 }
 
+func TestTheEventsOfARunWaitUntilTheWebSocketHasReadItsAnswer(t *testing.T) {
+	p := openPort(t)
+	gateway.Handle(p.g, protocol.MethodChatSend, func(_ context.Context, _ gateway.Caller, params protocol.ChatSendParams) (protocol.ChatSendResult, error) {
+		run := protocol.RunID(params.IdempotencyKey)
+		p.g.Broadcast(protocol.EventChat, chat(run, protocol.ChatStateFinal, ""))
+		return protocol.ChatSendResult{RunID: run, Status: protocol.ChatStarted}, nil
+	})
+	params := gatewaytest.Params()
+	params.Auth = &protocol.ConnectAuth{Token: "right-token"}
+	_, conn, err := p.dialWS(t, "/ws", nil, params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A program that is busy: it has the ping, and gives the pong when we say so.
+	var ping string
+	conn.SetPingHandler(func(mark string) error { ping = mark; return nil })
+	next := func() (id string, event protocol.EventName) {
+		for {
+			var frame struct {
+				ID    string             `json:"id"`
+				Event protocol.EventName `json:"event"`
+			}
+			if err := conn.ReadJSON(&frame); err != nil {
+				t.Fatal(err)
+			}
+			if frame.Event != protocol.EventPresence {
+				return frame.ID, frame.Event
+			}
+		}
+	}
+	for _, frame := range []string{
+		`{"type":"req","id":"send","method":"chat.send","params":{"sessionKey":"main","message":"hi","idempotencyKey":"r1"}}`,
+		`{"type":"req","id":"look","method":"health","params":{}}`,
+	} {
+		if err := conn.WriteMessage(websocket.TextMessage, []byte(frame)); err != nil {
+			t.Fatal(err)
+		}
+		if id, event := next(); !strings.Contains(frame, `"`+id+`"`) {
+			t.Fatalf("instead of the answer to %s came %s%s", frame, id, event)
+		}
+	}
+	if ping == "" {
+		t.Fatal("no ping came behind the answer")
+	}
+	if err := conn.WriteControl(websocket.PongMessage, []byte(ping), time.Now().Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, event := next(); event != protocol.EventChat {
+		t.Errorf("after the pong came %s", event)
+	}
+}
+
 func TestSwitchingThePortOffEndsItsConnections(t *testing.T) {
 	p := openPort(t)
 	params := gatewaytest.Params()

@@ -35,6 +35,14 @@ type ReadLimiter interface {
 	SetReadLimit(bytes int64)
 }
 
+// Echoer is what a transport offers whose other side says by itself when it has
+// read all that was written before.
+type Echoer interface {
+	// Echo asks for that sign and calls heard when it comes, on the reader's
+	// goroutine; where it never comes, heard is never called.
+	Echo(heard func())
+}
+
 // ErrFrameTooLarge reports a frame over the limit; the connection is closed with
 // 1009.
 var ErrFrameTooLarge = errors.New("frame is too large")

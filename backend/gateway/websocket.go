@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -27,7 +28,13 @@ type webSocket struct {
 	done chan struct{}
 	once sync.Once
 	err  error
+
+	mu     sync.Mutex // guards all below
+	echoes map[uint64]func()
+	asked  uint64
 }
+
+var _ Echoer = (*webSocket)(nil)
 
 func isUpgrade(r *http.Request) bool {
 	return headerHas(r.Header, "Connection", "upgrade") && headerHas(r.Header, "Upgrade", "websocket")
@@ -56,9 +63,9 @@ func upgrade(w http.ResponseWriter, r *http.Request, limit int64) (*webSocket, e
 		return nil, fmt.Errorf("upgrade: %w", err)
 	}
 	conn.SetReadLimit(limit)
-	s := &webSocket{conn: conn, stop: make(chan struct{}), done: make(chan struct{})}
+	s := &webSocket{conn: conn, stop: make(chan struct{}), done: make(chan struct{}), echoes: map[uint64]func(){}}
 	s.heard()
-	conn.SetPongHandler(func(string) error { s.heard(); return nil })
+	conn.SetPongHandler(s.pong)
 	go s.ping()
 	return s, nil
 }
@@ -80,6 +87,47 @@ func (s *webSocket) ping() {
 			_ = s.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(closeWait))
 		}
 	}
+}
+
+// maxEchoes bounds the pings whose pong is awaited. Beyond it the older ones are
+// forgotten; who waits for them has a longest time of its own.
+const maxEchoes = 256
+
+// Echo implements Echoer by a ping: a client's library answers it when it has
+// taken the frames before it.
+func (s *webSocket) Echo(heard func()) {
+	s.mu.Lock()
+	if len(s.echoes) >= maxEchoes {
+		clear(s.echoes)
+	}
+	s.asked++
+	mark := s.asked
+	s.echoes[mark] = heard
+	s.mu.Unlock()
+	_ = s.conn.WriteControl(websocket.PingMessage, strconv.AppendUint(nil, mark, 10), time.Now().Add(closeWait))
+}
+
+// pong takes an answer to a ping. It answers for the pings before it too, for a
+// client may leave those out (RFC 6455, 5.5.3).
+func (s *webSocket) pong(mark string) error {
+	s.heard()
+	upTo, err := strconv.ParseUint(mark, 10, 64)
+	if err != nil {
+		return nil // the regular ping carries no mark
+	}
+	var heard []func()
+	s.mu.Lock()
+	for asked, f := range s.echoes {
+		if asked <= upTo {
+			heard = append(heard, f)
+			delete(s.echoes, asked)
+		}
+	}
+	s.mu.Unlock()
+	for _, f := range heard {
+		f()
+	}
+	return nil
 }
 
 func (s *webSocket) SetReadLimit(bytes int64) { s.conn.SetReadLimit(bytes) }

@@ -204,6 +204,42 @@ func (h *Host) sessionsList(ctx context.Context, _ gateway.Caller, p protocol.Se
 	return out, err
 }
 
+func (h *Host) sessionsDescribe(ctx context.Context, _ gateway.Caller, p protocol.SessionsDescribeParams) (protocol.SessionsDescribeResult, error) {
+	var out protocol.SessionsDescribeResult
+	key, err := parseKey(p.Key, p.AgentID)
+	if err != nil {
+		return out, err
+	}
+	err = h.db.Read(ctx, func(tx *store.ReadTx) error {
+		s, err := session.Get(tx, key)
+		if errors.Is(err, session.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		row, err := run.SessionRow(tx, s)
+		out.Session = &row
+		return err
+	})
+	return out, err
+}
+
+// sessionsSubscribe changes nothing, for every connection that may read is sent
+// the events of all sessions; OpenClaw's clients do not begin before they hear so.
+func (h *Host) sessionsSubscribe(ctx context.Context, c gateway.Caller, p protocol.SessionsListParams) (protocol.SessionsSubscribeResult, error) {
+	out := protocol.SessionsSubscribeResult{Subscribed: true}
+	if p == (protocol.SessionsListParams{}) {
+		return out, nil
+	}
+	list, err := h.sessionsList(ctx, c, p)
+	if err != nil {
+		return protocol.SessionsSubscribeResult{}, err
+	}
+	out.List = &list
+	return out, nil
+}
+
 func (h *Host) sessionsCreate(ctx context.Context, c gateway.Caller, p protocol.SessionsCreateParams) (protocol.SessionsCreateResult, error) {
 	agentID := p.AgentID
 	if agentID == "" {
@@ -315,5 +351,5 @@ func (h *Host) sessionsDelete(ctx context.Context, c gateway.Caller, p protocol.
 	if err := h.runs.Delete(ctx, key, p.DeleteTranscript, p.ExpectedSessionID, resolver(c).Name); err != nil {
 		return protocol.SessionsDeleteResult{}, err
 	}
-	return protocol.SessionsDeleteResult{OK: true, Key: key, Deleted: true}, nil
+	return protocol.SessionsDeleteResult{OK: true, Key: key, Deleted: true, Archived: []string{}}, nil
 }

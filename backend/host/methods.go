@@ -25,6 +25,8 @@ func (h *Host) registerMethods() {
 	gateway.Handle(g, protocol.MethodChatAbort, h.chatAbort)
 	gateway.Handle(g, protocol.MethodAttachmentGet, h.attachment)
 	gateway.Handle(g, protocol.MethodSessionsList, h.sessionsList)
+	gateway.Handle(g, protocol.MethodSessionsDescribe, h.sessionsDescribe)
+	gateway.Handle(g, protocol.MethodSessionsSubscribe, h.sessionsSubscribe)
 	gateway.Handle(g, protocol.MethodSessionsCreate, h.sessionsCreate)
 	gateway.Handle(g, protocol.MethodSessionsPatch, h.sessionsPatch)
 	gateway.Handle(g, protocol.MethodSessionsReset, h.sessionsReset)

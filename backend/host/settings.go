@@ -21,7 +21,7 @@ import (
 func knownAgent(q store.Querier, id protocol.AgentID) error {
 	_, err := registry.GetAgent(q, id)
 	if errors.Is(err, registry.ErrNotFound) {
-		return protocol.NewError(protocol.CodeInvalidRequest, protocol.DetailUnknownAgent, "There is no agent of this name.")
+		return protocol.NewUnknownAgentError(id, "There is no agent of this name.")
 	}
 	return err
 }

@@ -1,5 +1,7 @@
 package protocol
 
+import "encoding/json"
+
 // MaxAttachment is the largest attachment in bytes, MaxImage the largest picture.
 const (
 	MaxAttachment = 19_464_192
@@ -107,11 +109,13 @@ type InFlightRun struct {
 	Thinking string `json:"thinking,omitempty"`
 }
 
-// ChatAbortParams stops one run, or every run of a session.
+// ChatAbortParams stops one run, or every run of a session. PreserveSideRuns
+// changes nothing: a session here has no runs beside its lane.
 type ChatAbortParams struct {
-	SessionKey string  `json:"sessionKey"`
-	AgentID    AgentID `json:"agentId,omitempty"`
-	RunID      RunID   `json:"runId,omitempty"`
+	SessionKey       string  `json:"sessionKey"`
+	AgentID          AgentID `json:"agentId,omitempty"`
+	RunID            RunID   `json:"runId,omitempty"`
+	PreserveSideRuns bool    `json:"preserveSideRuns,omitempty"`
 }
 
 // ChatAbortResult names the runs that will not go on.
@@ -149,6 +153,19 @@ type ChatEvent struct {
 	StopReason   StopReason `json:"stopReason,omitempty"`
 	ErrorMessage string     `json:"errorMessage,omitempty"`
 	ErrorKind    ErrorKind  `json:"errorKind,omitempty"`
+}
+
+// MarshalJSON writes deltaText into every delta, also an empty one that only
+// replaces: protocol v4 demands it, and its clients append what they find there.
+func (e ChatEvent) MarshalJSON() ([]byte, error) {
+	type plain ChatEvent
+	if e.State != ChatStateDelta {
+		return json.Marshal(plain(e))
+	}
+	return json.Marshal(struct {
+		plain
+		DeltaText string `json:"deltaText"`
+	}{plain(e), e.DeltaText})
 }
 
 // ErrorKind sorts the ways a model call can fail.

@@ -135,6 +135,7 @@ type ErrorDetails struct {
 	Reason         string   `json:"reason,omitempty"`
 	MissingScope   Scope    `json:"missingScope,omitempty"`
 	RequiredScopes []Scope  `json:"requiredScopes,omitempty"`
+	AgentID        AgentID  `json:"agentId,omitempty"`
 	RequestID      string   `json:"requestId,omitempty"`
 	Decision       Decision `json:"decision,omitempty"`
 	ResolvedBy     string   `json:"resolvedBy,omitempty"`
@@ -150,5 +151,12 @@ func NewError(code Code, detail Detail, message string) *Error {
 	if detail != "" {
 		e.Details = &ErrorDetails{Code: detail}
 	}
+	return e
+}
+
+// NewUnknownAgentError names the agent that does not exist, as protocol v4 has it.
+func NewUnknownAgentError(id AgentID, message string) *Error {
+	e := NewError(CodeInvalidRequest, DetailUnknownAgent, message)
+	e.Details.AgentID = id
 	return e
 }

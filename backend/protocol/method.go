@@ -7,103 +7,107 @@ type Method string
 // receipts.*, settings.*, folders.*, models.add|remove|found|test, secrets.*,
 // pause.set, attachments.get and device.ticket.create are our own.
 const (
-	MethodConnect         Method = "connect"
-	MethodHealth          Method = "health"
-	MethodStatus          Method = "status"
-	MethodPresence        Method = "system-presence"
-	MethodChatSend        Method = "chat.send"
-	MethodChatHistory     Method = "chat.history"
-	MethodChatAbort       Method = "chat.abort"
-	MethodSessionsList    Method = "sessions.list"
-	MethodSessionsCreate  Method = "sessions.create"
-	MethodSessionsPatch   Method = "sessions.patch"
-	MethodSessionsReset   Method = "sessions.reset"
-	MethodSessionsDelete  Method = "sessions.delete"
-	MethodAgentsList      Method = "agents.list"
-	MethodAgentsUpdate    Method = "agents.update"
-	MethodModelsList      Method = "models.list"
-	MethodModelsAdd       Method = "models.add"
-	MethodModelsRemove    Method = "models.remove"
-	MethodModelsFound     Method = "models.found"
-	MethodModelsTest      Method = "models.test"
-	MethodApprovalList    Method = "exec.approval.list"
-	MethodApprovalGet     Method = "exec.approval.get"
-	MethodApprovalResolve Method = "exec.approval.resolve"
-	MethodQuestionList    Method = "question.list"
-	MethodQuestionResolve Method = "question.resolve"
-	MethodRunsList        Method = "runs.list"
-	MethodRunsGet         Method = "runs.get"
-	MethodRunsResume      Method = "runs.resume"
-	MethodReceiptsList    Method = "receipts.list"
-	MethodReceiptsGet     Method = "receipts.get"
-	MethodReceiptsVerify  Method = "receipts.verify"
-	MethodReceiptsUndo    Method = "receipts.undo"
-	MethodToolsCatalog    Method = "tools.catalog"
-	MethodFoldersList     Method = "folders.list"
-	MethodFoldersAdd      Method = "folders.add"
-	MethodFoldersRemove   Method = "folders.remove"
-	MethodSettingsGet     Method = "settings.get"
-	MethodSettingsPatch   Method = "settings.patch"
-	MethodSecretsStatus   Method = "secrets.status"
-	MethodSecretsSet      Method = "secrets.set"
-	MethodSecretsChoose   Method = "secrets.choose"
-	MethodPauseSet        Method = "pause.set"
-	MethodAttachmentGet   Method = "attachments.get"
-	MethodDeviceList      Method = "device.pair.list"
-	MethodDeviceRemove    Method = "device.pair.remove"
-	MethodTicketCreate    Method = "device.ticket.create"
-	MethodWindowShow      Method = "window.show"
+	MethodConnect           Method = "connect"
+	MethodHealth            Method = "health"
+	MethodStatus            Method = "status"
+	MethodPresence          Method = "system-presence"
+	MethodChatSend          Method = "chat.send"
+	MethodChatHistory       Method = "chat.history"
+	MethodChatAbort         Method = "chat.abort"
+	MethodSessionsList      Method = "sessions.list"
+	MethodSessionsDescribe  Method = "sessions.describe"
+	MethodSessionsSubscribe Method = "sessions.subscribe"
+	MethodSessionsCreate    Method = "sessions.create"
+	MethodSessionsPatch     Method = "sessions.patch"
+	MethodSessionsReset     Method = "sessions.reset"
+	MethodSessionsDelete    Method = "sessions.delete"
+	MethodAgentsList        Method = "agents.list"
+	MethodAgentsUpdate      Method = "agents.update"
+	MethodModelsList        Method = "models.list"
+	MethodModelsAdd         Method = "models.add"
+	MethodModelsRemove      Method = "models.remove"
+	MethodModelsFound       Method = "models.found"
+	MethodModelsTest        Method = "models.test"
+	MethodApprovalList      Method = "exec.approval.list"
+	MethodApprovalGet       Method = "exec.approval.get"
+	MethodApprovalResolve   Method = "exec.approval.resolve"
+	MethodQuestionList      Method = "question.list"
+	MethodQuestionResolve   Method = "question.resolve"
+	MethodRunsList          Method = "runs.list"
+	MethodRunsGet           Method = "runs.get"
+	MethodRunsResume        Method = "runs.resume"
+	MethodReceiptsList      Method = "receipts.list"
+	MethodReceiptsGet       Method = "receipts.get"
+	MethodReceiptsVerify    Method = "receipts.verify"
+	MethodReceiptsUndo      Method = "receipts.undo"
+	MethodToolsCatalog      Method = "tools.catalog"
+	MethodFoldersList       Method = "folders.list"
+	MethodFoldersAdd        Method = "folders.add"
+	MethodFoldersRemove     Method = "folders.remove"
+	MethodSettingsGet       Method = "settings.get"
+	MethodSettingsPatch     Method = "settings.patch"
+	MethodSecretsStatus     Method = "secrets.status"
+	MethodSecretsSet        Method = "secrets.set"
+	MethodSecretsChoose     Method = "secrets.choose"
+	MethodPauseSet          Method = "pause.set"
+	MethodAttachmentGet     Method = "attachments.get"
+	MethodDeviceList        Method = "device.pair.list"
+	MethodDeviceRemove      Method = "device.pair.remove"
+	MethodTicketCreate      Method = "device.ticket.create"
+	MethodWindowShow        Method = "window.show"
 )
 
 // MethodScopes gives the scope each method needs. A method that is not in this
 // table is unknown; connect alone needs none. Looking at what waits is reading;
 // deciding is not.
 var MethodScopes = map[Method]Scope{
-	MethodHealth:          ScopeRead,
-	MethodStatus:          ScopeRead,
-	MethodPresence:        ScopeRead,
-	MethodChatSend:        ScopeWrite,
-	MethodChatHistory:     ScopeRead,
-	MethodChatAbort:       ScopeWrite,
-	MethodSessionsList:    ScopeRead,
-	MethodSessionsCreate:  ScopeWrite,
-	MethodSessionsPatch:   ScopeWrite,
-	MethodSessionsReset:   ScopeAdmin,
-	MethodSessionsDelete:  ScopeAdmin,
-	MethodAgentsList:      ScopeRead,
-	MethodAgentsUpdate:    ScopeAdmin,
-	MethodModelsList:      ScopeRead,
-	MethodModelsAdd:       ScopeModels,
-	MethodModelsRemove:    ScopeModels,
-	MethodModelsFound:     ScopeModels,
-	MethodModelsTest:      ScopeModels,
-	MethodApprovalList:    ScopeRead,
-	MethodApprovalGet:     ScopeRead,
-	MethodApprovalResolve: ScopeApprovals,
-	MethodQuestionList:    ScopeRead,
-	MethodQuestionResolve: ScopeQuestions,
-	MethodRunsList:        ScopeRead,
-	MethodRunsGet:         ScopeRead,
-	MethodRunsResume:      ScopeApprovals,
-	MethodReceiptsList:    ScopeRead,
-	MethodReceiptsGet:     ScopeRead,
-	MethodReceiptsVerify:  ScopeRead,
-	MethodReceiptsUndo:    ScopeWrite,
-	MethodToolsCatalog:    ScopeRead,
-	MethodFoldersList:     ScopeRead,
-	MethodFoldersAdd:      ScopeAdmin,
-	MethodFoldersRemove:   ScopeAdmin,
-	MethodSettingsGet:     ScopeRead,
-	MethodSettingsPatch:   ScopeAdmin,
-	MethodSecretsStatus:   ScopeRead,
-	MethodSecretsSet:      ScopeModels,
-	MethodSecretsChoose:   ScopeAdmin,
-	MethodPauseSet:        ScopeWrite,
-	MethodAttachmentGet:   ScopeRead,
-	MethodDeviceList:      ScopePairing,
-	MethodDeviceRemove:    ScopePairing,
-	MethodTicketCreate:    ScopePairing,
-	MethodWindowShow:      ScopeRead,
+	MethodHealth:            ScopeRead,
+	MethodStatus:            ScopeRead,
+	MethodPresence:          ScopeRead,
+	MethodChatSend:          ScopeWrite,
+	MethodChatHistory:       ScopeRead,
+	MethodChatAbort:         ScopeWrite,
+	MethodSessionsList:      ScopeRead,
+	MethodSessionsDescribe:  ScopeRead,
+	MethodSessionsSubscribe: ScopeRead,
+	MethodSessionsCreate:    ScopeWrite,
+	MethodSessionsPatch:     ScopeWrite,
+	MethodSessionsReset:     ScopeAdmin,
+	MethodSessionsDelete:    ScopeAdmin,
+	MethodAgentsList:        ScopeRead,
+	MethodAgentsUpdate:      ScopeAdmin,
+	MethodModelsList:        ScopeRead,
+	MethodModelsAdd:         ScopeModels,
+	MethodModelsRemove:      ScopeModels,
+	MethodModelsFound:       ScopeModels,
+	MethodModelsTest:        ScopeModels,
+	MethodApprovalList:      ScopeRead,
+	MethodApprovalGet:       ScopeRead,
+	MethodApprovalResolve:   ScopeApprovals,
+	MethodQuestionList:      ScopeRead,
+	MethodQuestionResolve:   ScopeQuestions,
+	MethodRunsList:          ScopeRead,
+	MethodRunsGet:           ScopeRead,
+	MethodRunsResume:        ScopeApprovals,
+	MethodReceiptsList:      ScopeRead,
+	MethodReceiptsGet:       ScopeRead,
+	MethodReceiptsVerify:    ScopeRead,
+	MethodReceiptsUndo:      ScopeWrite,
+	MethodToolsCatalog:      ScopeRead,
+	MethodFoldersList:       ScopeRead,
+	MethodFoldersAdd:        ScopeAdmin,
+	MethodFoldersRemove:     ScopeAdmin,
+	MethodSettingsGet:       ScopeRead,
+	MethodSettingsPatch:     ScopeAdmin,
+	MethodSecretsStatus:     ScopeRead,
+	MethodSecretsSet:        ScopeModels,
+	MethodSecretsChoose:     ScopeAdmin,
+	MethodPauseSet:          ScopeWrite,
+	MethodAttachmentGet:     ScopeRead,
+	MethodDeviceList:        ScopePairing,
+	MethodDeviceRemove:      ScopePairing,
+	MethodTicketCreate:      ScopePairing,
+	MethodWindowShow:        ScopeRead,
 }
 
 // EventName names an event.

@@ -66,6 +66,27 @@ type SessionsList struct {
 	Sessions   []SessionRow `json:"sessions"`
 }
 
+// SessionsDescribeParams names one session.
+type SessionsDescribeParams struct {
+	Key                  string  `json:"key"`
+	AgentID              AgentID `json:"agentId,omitempty"`
+	IncludeDerivedTitles bool    `json:"includeDerivedTitles,omitempty"`
+	IncludeLastMessage   bool    `json:"includeLastMessage,omitempty"`
+}
+
+// SessionsDescribeResult is the session, or null when there is none.
+type SessionsDescribeResult struct {
+	Session *SessionRow `json:"session"`
+}
+
+// SessionsSubscribeResult confirms what holds for every connection that may
+// read: it is sent the events of all sessions. List is there when the params
+// filtered or paged, as in sessions.list.
+type SessionsSubscribeResult struct {
+	Subscribed bool          `json:"subscribed"`
+	List       *SessionsList `json:"list,omitempty"`
+}
+
 // SessionsCreateParams makes a session, and its first message if one is given.
 type SessionsCreateParams struct {
 	Key            string           `json:"key,omitempty"`
@@ -127,11 +148,13 @@ type SessionsDeleteParams struct {
 	ExpectedSessionID SessionID `json:"expectedSessionId,omitempty"`
 }
 
-// SessionsDeleteResult confirms a deletion.
+// SessionsDeleteResult confirms a deletion. Archived names the files that a
+// transcript was moved to; protocol v4 demands it, and here it is always empty.
 type SessionsDeleteResult struct {
-	OK      bool       `json:"ok"`
-	Key     SessionKey `json:"key"`
-	Deleted bool       `json:"deleted"`
+	OK       bool       `json:"ok"`
+	Key      SessionKey `json:"key"`
+	Deleted  bool       `json:"deleted"`
+	Archived []string   `json:"archived"`
 }
 
 // SessionsChangedEvent tells that a session changed; Row is absent after delete.

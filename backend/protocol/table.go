@@ -25,6 +25,8 @@ func Calls() []Call {
 		call[ChatHistoryParams, ChatHistory](MethodChatHistory),
 		call[ChatAbortParams, ChatAbortResult](MethodChatAbort),
 		call[SessionsListParams, SessionsList](MethodSessionsList),
+		call[SessionsDescribeParams, SessionsDescribeResult](MethodSessionsDescribe),
+		call[SessionsListParams, SessionsSubscribeResult](MethodSessionsSubscribe),
 		call[SessionsCreateParams, SessionsCreateResult](MethodSessionsCreate),
 		call[SessionsPatchParams, SessionsPatchResult](MethodSessionsPatch),
 		call[SessionsResetParams, SessionsResetResult](MethodSessionsReset),
