@@ -84,7 +84,7 @@ func (r *rig) bring(e effect.Effect, state effect.State) {
 		r.finish(e, ending("receipt of "+string(e.ID), protocol.Outcome(state)))
 	}
 	if got := r.get(e.ID).State; got != state {
-		r.Fatal(fmt.Sprintf("the effect is %s, want %s", got, state))
+		r.Fatalf("the effect is %s, want %s", got, state)
 	}
 }
 

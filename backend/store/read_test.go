@@ -228,12 +228,6 @@ func TestACancelledSubscriberIsNotCalledAgain(t *testing.T) {
 	cancelThird()
 }
 
-func cancelled() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
-}
-
 func emit(kind, key string, version int64) func(*store.Tx) error {
 	return func(tx *store.Tx) error {
 		tx.Emit(store.Change{Kind: kind, Key: key, Version: version})
