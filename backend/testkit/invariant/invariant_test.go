@@ -143,6 +143,8 @@ func TestAHealthyHostKeepsEveryPromiseAndEachFaultIsSeen(t *testing.T) {
 	if err != nil || len(found) > 0 {
 		t.Fatalf("a healthy host is said to have broken %v; %v", found, err)
 	}
+	t.Run("a corrupt copy is seen", func(t *testing.T) { corruptCopy(t, w) })
+	t.Run("what is unsettled is not called lost", func(t *testing.T) { unsettled(t, w) })
 	for _, f := range faults {
 		t.Run(f.name, func(t *testing.T) {
 			account := w.account
@@ -173,8 +175,8 @@ func TestEveryCheckHasAFault(t *testing.T) {
 	}
 }
 
-func TestACorruptCopyIsSeen(t *testing.T) {
-	w := newWorld(t)
+func corruptCopy(t *testing.T, w *world) {
+	t.Helper()
 	s := w.scene(t, w.account)
 	var page, size int64
 	if err := s.DB.QueryRowContext(t.Context(), `SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_schema WHERE name = 'messages_by_run'`).Scan(&page, &size); err != nil {
@@ -196,8 +198,8 @@ func TestACorruptCopyIsSeen(t *testing.T) {
 	}
 }
 
-func TestWhatIsUnsettledIsNotCalledLost(t *testing.T) {
-	w := newWorld(t)
+func unsettled(t *testing.T, w *world) {
+	t.Helper()
 	s := w.scene(t, w.account)
 	spoil(`UPDATE runs SET state = 'running', lease_epoch = (SELECT max(epoch) FROM boots) WHERE run_id = 'heard'`)(t, s)
 	s.Settled = false
