@@ -17,6 +17,9 @@ import (
 // needsYou is the page's colour for what waits for the owner; nothing else has it.
 const needsYou = "#e3b663"
 
+// focusRing is the page's colour around what has the focus.
+const focusRing = "#2d4cb8"
+
 // The main job by keyboard alone, in the real window: choose practice, ask, see the question, allow it, find the file,
 // read the receipt, undo it.
 func TestWholePathInTheRealWindow(t *testing.T) {
@@ -30,7 +33,9 @@ func TestWholePathInTheRealWindow(t *testing.T) {
 
 	press(t, d, "Tab", "Tab", "Return")
 	d.Wait("the practice model", func() bool { return strings.Contains(w.must("model", "list"), "practice") })
-	d.Wait("the chat", func() bool { return w.setUp() })
+	d.Wait("the end of the first run", w.setUp)
+	// Keys go where the focus is, so they wait for the ring around the composer.
+	d.Wait("the composer", func() bool { return count(t, d.Shoot("path-1-chat"), "1000x160+300+740", focusRing) > 200 })
 	if out, err := d.Output("xdotool", "type", "--delay", "20", "write notes.md: hello from the window"); err != nil {
 		t.Fatalf("type: %v: %s", err, out)
 	}
