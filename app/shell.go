@@ -207,11 +207,27 @@ func (s *shell) watching(on bool) {
 	if on {
 		return
 	}
-	if first && s.once.First("no tray") {
-		s.work.Go(func() { s.say("no tray", saysNoTray) })
+	if first {
+		s.work.Go(s.sayNoTray)
 	}
 	if stranded {
 		s.work.Go(s.rescue)
+	}
+}
+
+// sayNoTray says once that there is no tray, if none has come up after a while:
+// at login panels start when we do.
+func (s *shell) sayNoTray() {
+	select {
+	case <-s.ctx.Done():
+		return
+	case <-time.After(lostTrayGrace):
+	}
+	s.mu.Lock()
+	watcher := s.watcher
+	s.mu.Unlock()
+	if !watcher && s.once.First("no tray") {
+		s.say("no tray", saysNoTray)
 	}
 }
 

@@ -186,6 +186,7 @@ func TestMissingTrayIsSaidOnce(t *testing.T) {
 		r := newRig(t)
 		r.watching(false)
 		r.watching(false)
+		<-time.After(lostTrayGrace)
 		synctest.Wait()
 		if got := r.notes.shown["no tray"]; got != 1 {
 			t.Errorf("said %d times", got)
@@ -193,8 +194,19 @@ func TestMissingTrayIsSaidOnce(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
+		r.watching(false)
+		r.watching(true) // the panel came up while we started
+		<-time.After(lostTrayGrace)
+		synctest.Wait()
+		if got := r.notes.shown["no tray"]; got != 0 {
+			t.Errorf("said %d times of a tray that is there", got)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		r.notes.broken = true
 		r.watching(false)
+		<-time.After(lostTrayGrace)
 		synctest.Wait()
 		if got := r.desk.all(); got != "tell:"+saysNoTray {
 			t.Errorf("without notifications: %q, want a dialog", got)

@@ -33,7 +33,10 @@ func TestWholePathInTheRealWindow(t *testing.T) {
 
 	press(t, d, "Tab", "Tab", "Return")
 	d.Wait("the practice model", func() bool { return strings.Contains(w.must("model", "list"), "practice") })
-	d.Wait("the end of the first run", w.setUp)
+	d.Wait("the end of the first run", func() bool {
+		press(t, d, "Return") // takes the name and the folder as they are proposed
+		return w.setUp()
+	})
 	// Keys go where the focus is, so they wait for the ring around the composer.
 	d.Wait("the composer", func() bool { return count(t, d.Shoot("path-1-chat"), "1000x160+300+740", focusRing) > 200 })
 	if out, err := d.Output("xdotool", "type", "--delay", "20", "write notes.md: hello from the window"); err != nil {

@@ -59,7 +59,9 @@ func TestCallsAndEventsComeThroughBothDoors(t *testing.T) {
 	r := open(t)
 	doors := map[string]func() (*client.Conn, error){
 		"socket": func() (*client.Conn, error) { return client.Socket(t.Context(), r.path, client.Options{Name: "test"}) },
-		"web":    func() (*client.Conn, error) { return client.Web(t.Context(), r.server.WS(), client.Options{Token: token}) },
+		"web": func() (*client.Conn, error) {
+			return client.Web(t.Context(), r.server.WS(), client.Options{Token: token})
+		},
 	}
 	for name, dial := range doors {
 		t.Run(name, func(t *testing.T) {

@@ -57,7 +57,11 @@ func (h *Host) admit(ctx context.Context, c gateway.Caller, a run.Admission, att
 		return protocol.ChatSendResult{}, fmt.Errorf("encode reply target: %w", err)
 	}
 	a.ReplyTarget = target
-	return h.runs.Admit(ctx, a)
+	res, err := h.runs.Admit(ctx, a)
+	if err == nil {
+		h.used(ctx)
+	}
+	return res, err
 }
 
 // Limits of one history page: messages, and bytes of their JSON.

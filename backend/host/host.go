@@ -109,6 +109,7 @@ type Host struct {
 // *store.LockedError (another instance runs on this directory),
 // *store.NewerFormatError and *store.CorruptError.
 func Open(ctx context.Context, o Options) (*Host, error) {
+	sandbox.SealDescriptors()
 	if o.Now == nil {
 		o.Now = time.Now
 	}

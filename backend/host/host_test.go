@@ -336,7 +336,18 @@ func TestKeysAndModels(t *testing.T) {
 			t.Errorf("%+v: %s", bad, e.Message)
 		}
 	}
+	add.NoKey, add.BaseURL = true, "http://127.0.0.1:9"
+	call[protocol.ModelsAddResult](c, protocol.MethodModelsAdd, add)
+	if _, err := r.ring.Get("Countersign", r.o.Home+":model/claude"); err == nil {
+		t.Fatal("the key of a model that takes none stayed")
+	}
+	refused(c, protocol.MethodModelsAdd, protocol.ModelsAddParams{Name: "far", Provider: "openai", Model: "x", Key: "sk-1234567890", BaseURL: "http://example.com/v1"})
+	call[protocol.ModelsAddResult](c, protocol.MethodModelsAdd, protocol.ModelsAddParams{Name: "other", Provider: "openai", Model: "x", NoKey: true, BaseURL: "http://127.0.0.1:9/v1"})
 	call[protocol.OKResult](c, protocol.MethodModelsRemove, protocol.ModelsRemoveParams{Name: "claude"})
+	if run := chat(c, "help"); run.Model != "practice" {
+		t.Fatalf("after the default was removed %q answered", run.Model)
+	}
+	call[protocol.OKResult](c, protocol.MethodModelsRemove, protocol.ModelsRemoveParams{Name: "other"})
 	for name := range r.ring.values {
 		if strings.Contains(name, "model/claude") {
 			t.Fatal("the key stayed in the keychain")

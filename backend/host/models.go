@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -102,6 +104,13 @@ func (m *models) choose(names []string) (config.Model, error) {
 			return c, nil
 		}
 	}
+	// Without a default the practice model answers: what is said goes to no
+	// company that the owner did not choose.
+	for _, c := range all {
+		if c.Name == practiceName {
+			return c, nil
+		}
+	}
 	return all[0], nil
 }
 
@@ -163,12 +172,13 @@ func (m *models) row(ctx context.Context, c config.Model) protocol.ModelRow {
 // list implements models.list.
 func (m *models) list(ctx context.Context, _ gateway.Caller, _ protocol.ModelsListParams) (protocol.ModelsList, error) {
 	out := protocol.ModelsList{Models: []protocol.ModelRow{}}
-	all := m.all()
-	for i, c := range all {
+	usual, err := m.choose(nil)
+	if err != nil {
+		return out, err
+	}
+	for _, c := range m.all() {
 		row := m.row(ctx, c)
-		if i == 0 && !slices.ContainsFunc(all, func(c config.Model) bool { return c.Default }) {
-			row.Default = true
-		}
+		row.Default = c.Name == usual.Name
 		out.Models = append(out.Models, row)
 	}
 	return out, nil
@@ -213,7 +223,10 @@ func (m *models) add(ctx context.Context, _ gateway.Caller, p protocol.ModelsAdd
 
 func (m *models) keepKey(ctx context.Context, c *config.Model, key string) error {
 	if c.NoKey {
-		return nil
+		return m.forgetKey(ctx, *c)
+	}
+	if key != "" && isClearText(c.BaseURL) {
+		return invalid("The key would be readable on the way to this address. Use https, or an address on this computer.")
 	}
 	c.SecretName = secretName(c.Name)
 	if key == "" {
@@ -223,6 +236,26 @@ func (m *models) keepKey(ctx context.Context, c *config.Model, key string) error
 		return invalid("Enter the key for this model, or say that it needs none.")
 	}
 	return secretError(m.vault.Set(ctx, c.SecretName, key))
+}
+
+// forgetKey removes the key of a model from the keychain, also one that is left
+// from when the model still took one.
+func (m *models) forgetKey(ctx context.Context, c config.Model) error {
+	err := m.vault.Delete(ctx, secretName(c.Name))
+	if err == nil || errors.Is(err, secret.ErrNotFound) || c.SecretName == "" {
+		return nil
+	}
+	return secretError(err)
+}
+
+// isClearText reports an address to which a key would travel unencrypted.
+func isClearText(base string) bool {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
 func put(cfg *config.Config, c config.Model) {
@@ -250,20 +283,12 @@ func (m *models) remove(ctx context.Context, _ gateway.Caller, p protocol.Models
 		}
 		gone = cfg.Models[i]
 		cfg.Models = slices.Delete(cfg.Models, i, i+1)
-		if gone.Default && len(cfg.Models) > 0 {
-			cfg.Models[0].Default = true
-		}
 		return nil
 	})
 	if err != nil {
 		return protocol.OKResult{}, settingsError(err)
 	}
-	if gone.SecretName != "" {
-		if err := m.vault.Delete(ctx, gone.SecretName); err != nil && !errors.Is(err, secret.ErrNotFound) {
-			return protocol.OKResult{}, secretError(err)
-		}
-	}
-	return protocol.OKResult{OK: true}, nil
+	return protocol.OKResult{OK: true}, m.forgetKey(ctx, gone)
 }
 
 // servers are programs that serve models on loopback, where they usually listen.

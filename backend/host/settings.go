@@ -292,6 +292,23 @@ func (h *Host) relisten(addr string) error {
 	return nil
 }
 
+// used ends the first run: whoever has sent a message must not be kept from what
+// waits by a greeting.
+func (h *Host) used(ctx context.Context) {
+	if h.config.Current().FirstRunDone {
+		return
+	}
+	_, err := h.config.Update(ctx, func(c *config.Config) error {
+		c.FirstRunDone = true
+		return nil
+	})
+	if err != nil {
+		h.log.Warn("note the first use", "cause", err)
+		return
+	}
+	h.settingsChanged()
+}
+
 // settingsChanged tells clients, and looks at the own state again.
 func (h *Host) settingsChanged() {
 	h.gateway.Broadcast(protocol.EventSettings, protocol.SettingsEvent{Settings: h.settings()})

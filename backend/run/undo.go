@@ -75,7 +75,7 @@ func (m *Manager) startUndo(ctx context.Context, r protocol.Receipt, state tool.
 	e := effect.Effect{
 		ID: protocol.EffectID(m.o.NewID()), SessionKey: r.Origin.SessionKey, AgentID: r.Origin.AgentID, Tool: "undo", Class: protocol.ClassUndo,
 		Repeat: string(tool.RepeatOnce), Args: args, Plan: args, PlanHash: r.Chain.Hash, Target: r.Target, PlannedMs: m.nowMs(), StartedMs: m.nowMs(),
-		Authority: protocol.Authority{Kind: "owner", Clause: "You asked for it yourself.", By: by.Sender, AtMs: m.nowMs()},
+		Authority: protocol.Authority{Kind: "owner", Clause: "It was asked for directly, in the " + by.Channel + ".", By: by.Sender, AtMs: m.nowMs()},
 	}
 	e.ToolCallID = string(e.ID) // there is no call of a model behind it
 	var permit *effect.Permit

@@ -25,6 +25,7 @@ func (p *process) begin(theirs []*os.File, prepare func() error, treeOf func(pid
 		err := prepare()
 		if err == nil {
 			p.started = time.Now()
+			SealDescriptors()
 			err = p.cmd.Start()
 		}
 		closeAll(theirs)

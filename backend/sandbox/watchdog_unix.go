@@ -27,6 +27,7 @@ func startWatchdog() (*watchdog, error) {
 	cmd := command("/bin/sh", []string{"sh", "-c", script}, "/", []string{"PATH=/usr/bin:/bin"})
 	cmd.Stdin = read
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	SealDescriptors()
 	err = cmd.Start()
 	closeAll([]*os.File{read})
 	if err != nil {

@@ -99,9 +99,10 @@ export async function openPage(options = {}) {
   return { browser, context, page, requests, errors };
 }
 
-/** Skips the first run with the practice model. */
+/** Goes through the first run with the practice model and what is proposed. */
 export async function practise(page) {
   await page.getByRole("button", { name: "Practise", exact: true }).click();
+  await page.getByRole("button", { name: "Start", exact: true }).click();
   await page.getByRole("textbox", { name: /^Message/ }).waitFor();
 }
 

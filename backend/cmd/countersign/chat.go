@@ -47,6 +47,9 @@ func chat(ctx context.Context, g *globals, key, text string, out io.Writer) erro
 	f := &follower{client: c, out: out, stream: !g.json}
 	err = f.send(ctx, key, text)
 	if err == nil {
+		err = f.blocked(ctx, key)
+	}
+	if err == nil {
 		err = f.follow(ctx)
 	}
 	if g.json && f.line.State != "" {
@@ -72,6 +75,42 @@ func (f *follower) send(ctx context.Context, key, text string) error {
 	err := call(ctx, f.client, protocol.MethodChatSend, protocol.ChatSendParams{SessionKey: key, Message: text, IdempotencyKey: uuid.NewString()}, &ack)
 	f.line.RunID = ack.RunID
 	return err
+}
+
+// blocked ends the following of a message that will not be read before a person
+// has done something: its conversation waits for one, or all work is paused. The
+// message is kept and goes on by itself then.
+func (f *follower) blocked(ctx context.Context, key string) error {
+	var open protocol.RunsList
+	if err := call(ctx, f.client, protocol.MethodRunsList, protocol.RunsListParams{SessionKey: key, Open: true}, &open); err != nil {
+		return err
+	}
+	var health protocol.Health
+	if err := call(ctx, f.client, protocol.MethodHealth, protocol.HealthParams{}, &health); err != nil {
+		return err
+	}
+	words := ""
+	for _, r := range open.Runs {
+		switch {
+		case r.RunID == f.line.RunID && r.State != protocol.RunQueued:
+			return nil
+		case r.RunID == f.line.RunID:
+			f.line.State, f.line.Run = r.State, r
+		case r.State == protocol.RunParked:
+			words = fmt.Sprintf("Your message is kept and waits behind “%s”.\n%s", r.Title, waitsFor(r))
+		}
+	}
+	if words == "" && health.Paused {
+		words = "Your message is kept. All work is paused; resume it in the window or the tray."
+	}
+	if words == "" || f.line.State != protocol.RunQueued {
+		return nil
+	}
+	f.line.Waits = words
+	if !f.stream {
+		words = ""
+	}
+	return &exitError{status: exitParked, words: printable(words)}
 }
 
 func (f *follower) follow(ctx context.Context) error {

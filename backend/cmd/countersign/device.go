@@ -142,9 +142,13 @@ func readKeyFile(path string) (string, error) {
 // ticket is not used up for nothing.
 func (g *globals) canKeep(ctx context.Context) error {
 	if g.keyFile != "" {
+		_, before := os.Stat(g.keyFile)
 		f, err := os.OpenFile(g.keyFile, os.O_WRONLY|os.O_CREATE, 0o600)
 		if err != nil {
 			return fmt.Errorf("make key file: %w", err)
+		}
+		if errors.Is(before, fs.ErrNotExist) {
+			return errors.Join(f.Close(), os.Remove(g.keyFile)) // pairing may still be refused
 		}
 		return f.Close()
 	}

@@ -36,7 +36,7 @@ func modelCommand(g *globals) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(cmd, g, out, func(w io.Writer) { fmt.Fprintf(w, "Removed %s and its key.\n", args[0]) })
+			return show(cmd, g, out, func(w io.Writer) { fmt.Fprintf(w, "Removed %s. A key it had is no longer in the keychain.\n", args[0]) })
 		},
 	}
 	cmd.AddCommand(modelAddCommand(g), list, remove)

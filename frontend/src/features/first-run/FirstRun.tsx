@@ -32,7 +32,7 @@ export function FirstRun({ onDone }: { onDone: () => void }) {
     try {
       const practice = useModels.getState().rows.find((row) => row.provider === "practice");
       if (practice && !practice.default) await makeDefaultModel(practice);
-      await finish();
+      setStep("agent");
     } catch (error) {
       setProblem(sentenceOf(error));
     }
