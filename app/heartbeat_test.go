@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,24 +11,24 @@ import (
 func TestSilentPageIsNoticedInTwentySeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *heartbeat
-		alive := true
+		var dead atomic.Bool
 		h = &heartbeat{ask: func() {
-			if alive {
+			if !dead.Load() {
 				h.beat()
 			}
 		}}
 		h.beat()
-		dead := make(chan bool, 1)
-		go func() { dead <- h.watch(t.Context()) }()
+		noticed := make(chan bool, 1)
+		go func() { noticed <- h.watch(t.Context()) }()
 		<-time.After(10 * time.Minute)
 		select {
-		case <-dead:
+		case <-noticed:
 			t.Fatal("a page that answers is called dead")
 		default:
 		}
-		alive = false
+		dead.Store(true)
 		began := time.Now()
-		if !<-dead {
+		if !<-noticed {
 			t.Fatal("the watch ended without a verdict")
 		}
 		if took := time.Since(began); took < beatMissing-beatEvery || took > beatMissing+beatEvery {

@@ -29,6 +29,11 @@ func run(root string, check bool) error {
 	if err != nil {
 		return err
 	}
+	return place(root, files, check)
+}
+
+// place writes the files below root, or with check fails when one differs from what lies there.
+func place(root string, files map[string][]byte, check bool) error {
 	stale := 0
 	for name, want := range files {
 		path := filepath.Join(root, filepath.FromSlash(name))
