@@ -34,7 +34,9 @@ run: build ## build and start the window; without a display, serve the same page
 test: deps $(TOOLS)/staticcheck ## the daily proof: everything, at most 15 minutes
 	@go run ./build/check -tools $(TOOLS) -only "$(STEPS)"
 
+# A peer that cannot be installed is named by the script, and fails its own tests only.
 test-peers: deps build ## against programs nobody here wrote
+	-@build/peers.sh
 	go test -tags=peers -count=1 -timeout=20m $(GOPACKAGES)
 
 lint: deps $(TOOLS)/staticcheck ## format, vet, staticcheck, types, biome, other systems, known vulnerabilities
