@@ -50,6 +50,10 @@ func (c *conn) authenticate(p *protocol.ConnectParams) (scopeSet, string, *proto
 			granted, method = granted.with(scopes), how
 		}
 	}
+	if method == "" && c.peer.Name == peerPage {
+		return nil, "", protocol.NewError(protocol.CodeForbidden, protocol.DetailTokenMissing,
+			"Countersign was started again, so this page must be opened anew: use the link that it printed, or make one in its window under Settings.")
+	}
 	if method == "" {
 		return nil, "", protocol.NewError(protocol.CodeForbidden, protocol.DetailTokenMissing,
 			"This connection proves nothing. Give a token, or pair this program with \"countersign device pair\".")

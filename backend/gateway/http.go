@@ -100,6 +100,9 @@ func (p *page) webSocket(w http.ResponseWriter, r *http.Request, v verdict) {
 		return
 	}
 	peer := Peer{Kind: PeerWeb, Name: "web", Remote: remoteHost(r)}
+	if v.samePage {
+		peer.Name = peerPage
+	}
 	if v.samePage && p.g.sessions.known(p.cookie(r)) {
 		peer.Kind, peer.Name = PeerBrowser, "browser"
 	}

@@ -21,6 +21,9 @@ const (
 	PeerWeb PeerKind = "web"
 )
 
+// peerPage names our own page whose cookie is not known, or no longer.
+const peerPage = "page"
+
 // Peer is the other side of a transport, as the transport knows it.
 type Peer struct {
 	Kind PeerKind

@@ -19,7 +19,7 @@ export function Banner({ onRetry }: { onRetry: () => void }) {
     <div className={styles.banner} role="alert">
       <span>
         {shutdown ? "Countersign has ended." : "The connection to Countersign is lost."} {reason} What you see may be
-        behind; what you write is kept. Trying again…
+        behind, and what you send waits on this page until the connection is back. Trying again…
       </span>
       <Button onClick={onRetry}>Try now</Button>
     </div>
