@@ -53,13 +53,18 @@ func (h *heartbeat) watch(ctx context.Context) bool {
 			// Round drops the monotonic reading, which stands still while the computer sleeps.
 			stood := max(now.Sub(before), now.Round(0).Sub(before.Round(0)))
 			before = now
-			if stood > 2*beatEvery && h.silentFor() > 0 {
-				h.beat()
-			}
-			if h.silentFor() >= beatMissing {
+			if h.overdue(stood) {
 				return true
 			}
 			h.ask()
 		}
 	}
+}
+
+// overdue judges the page, after stood has gone by since the last judgement.
+func (h *heartbeat) overdue(stood time.Duration) bool {
+	if stood > 2*beatEvery && h.silentFor() > 0 {
+		h.beat()
+	}
+	return h.silentFor() >= beatMissing
 }

@@ -46,3 +46,18 @@ func TestPageThatNeverBeatIsNotJudged(t *testing.T) {
 		}
 	})
 }
+
+func TestPageGetsItsTimeAgainAfterSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &heartbeat{ask: func() {}}
+		h.beat()
+		<-time.After(10 * time.Minute)
+		if h.overdue(10 * time.Minute) {
+			t.Error("a page is called dead because the computer slept")
+		}
+		<-time.After(beatMissing)
+		if !h.overdue(beatEvery) {
+			t.Error("a page that stays silent after waking is not noticed")
+		}
+	})
+}
