@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { SessionList } from "@/features/chat/SessionList";
 import { sentenceOf } from "@/gateway/calls";
+import { watchAsked } from "@/platform/window";
 import { useNeedsCount } from "@/state/needs";
 import { rememberPage } from "@/state/place";
 import { createSession } from "@/state/sessions";
@@ -40,6 +41,8 @@ export function Shell({ onRetry }: { onRetry: () => void }) {
   useEffect(() => {
     document.title = needs > 0 ? `(${needs}) Countersign` : "Countersign";
   }, [needs]);
+
+  useEffect(() => watchAsked(() => go("/needs-you")), [go]);
 
   const actions = useMemo<ShortcutActions>(
     () => ({

@@ -26,6 +26,11 @@ export function nativeWindow(): { page: WailsPage; runtime: WailsRuntime } | und
   return page && runtime ? { page, runtime } : undefined;
 }
 
+/** Calls back when the tray or a notification asks for what waits. In a browser it never does. */
+export function watchAsked(asked: () => void): () => void {
+  return nativeWindow()?.runtime.EventsOn("show-approval", asked) ?? (() => {});
+}
+
 const openable = /^(https?:|mailto:)/i;
 
 /** Opens an address in the person's own browser. Anything but http, https and mailto is refused. */
