@@ -153,9 +153,9 @@ func (j *journal) finishCall(ctx context.Context, c *call, res tool.Result, doEr
 	end.Evidence, end.ResultText, end.IsError = res.Evidence, j.m.o.Mask(res.Content), res.IsError
 	end.Taint, end.AfterSHA256 = res.Taint, res.AfterSHA256
 	end.Facts.Lines, end.Facts.Items, end.Facts.TimedOut, end.Facts.NothingDone = res.Lines, res.Items, res.TimedOut, res.NothingDone
-	end.Sources = j.sources()
 	leave := j.lane()
 	defer leave()
+	end.Sources = j.sources()
 	receipt, flushed, err := j.commitCall(ctx, c, end)
 	if err != nil {
 		return err
