@@ -115,18 +115,6 @@ func Default() Config {
 	}
 }
 
-// DefaultModel returns the model marked as default, else the first one. It
-// returns false when there is none.
-func (c Config) DefaultModel() (Model, bool) {
-	if len(c.Models) == 0 {
-		return Model{}, false
-	}
-	if i := slices.IndexFunc(c.Models, func(m Model) bool { return m.Default }); i >= 0 {
-		return c.Models[i], true
-	}
-	return c.Models[0], true
-}
-
 // FindModel returns the model of that name.
 func (c Config) FindModel(name string) (Model, bool) {
 	i := slices.IndexFunc(c.Models, func(m Model) bool { return m.Name == name })
