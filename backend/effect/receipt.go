@@ -255,6 +255,30 @@ func GetReceipt(q store.Querier, id protocol.ReceiptID) (protocol.Receipt, error
 	return p.Receipt, err
 }
 
+// Heads reads what a transcript shows of these receipts, in no order. One that
+// does not exist is left out.
+func Heads(q store.Querier, ids []protocol.ReceiptID) ([]protocol.ReceiptHead, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := q.Query(`SELECT `+receiptColumns+` FROM receipts r WHERE r.receipt_id IN (`+marks(len(ids))+`)`, strs(ids)...)
+	if err != nil {
+		return nil, fmt.Errorf("read heads of receipts: %w", err)
+	}
+	defer rows.Close()
+	var out []protocol.ReceiptHead
+	for rows.Next() {
+		p, err := scanReceipt(rows)
+		if err != nil {
+			return nil, fmt.Errorf("read heads of receipts: %w", err)
+		}
+		out = append(out, protocol.ReceiptHead{
+			ID: p.ID, Outcome: p.Outcome, Sentence: p.Sentence, ExitStatus: p.Evidence.ExitStatus, Signal: p.Evidence.Signal, UndoneBy: p.Undo.UndoneBy,
+		})
+	}
+	return out, rows.Err()
+}
+
 func getPayload(q store.Querier, id protocol.ReceiptID) (payload, error) {
 	if len(id) < minPrefix {
 		return payload{}, ErrNotFound

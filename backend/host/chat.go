@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"countersign/backend/blob"
+	"countersign/backend/effect"
 	"countersign/backend/gateway"
 	"countersign/backend/protocol"
 	"countersign/backend/queue"
@@ -107,6 +108,9 @@ func fillHistory(tx *store.ReadTx, s session.Session, p protocol.ChatHistoryPara
 		return err
 	}
 	trim(out)
+	if out.Receipts, err = effect.Heads(tx, receiptsOf(out.Messages)); err != nil {
+		return err
+	}
 	inputs, err := queue.PendingInputs(tx, s.Key)
 	if err != nil {
 		return err
@@ -123,6 +127,16 @@ func fillHistory(tx *store.ReadTx, s session.Session, p protocol.ChatHistoryPara
 	}
 	out.Runs, err = views(tx, runs)
 	return err
+}
+
+func receiptsOf(messages []protocol.Message) []protocol.ReceiptID {
+	var out []protocol.ReceiptID
+	for _, m := range messages {
+		if m.ReceiptID != "" {
+			out = append(out, m.ReceiptID)
+		}
+	}
+	return out
 }
 
 // trim keeps a page within its budget of bytes by leaving out the oldest.

@@ -83,8 +83,12 @@ func (h *Host) tellMessage(tx *store.ReadTx, id protocol.MessageID) error {
 	if err != nil {
 		return err
 	}
+	prev, err := session.PrevSeq(tx, key, m.Seq)
+	if err != nil {
+		return err
+	}
 	h.gateway.Broadcast(protocol.EventSessionMessage, protocol.SessionMessageEvent{
-		SessionKey: key, AgentID: key.Agent(), Message: m, MessageID: m.ID, MessageSeq: m.Seq, RunID: m.RunID,
+		SessionKey: key, AgentID: key.Agent(), Message: m, MessageID: m.ID, MessageSeq: m.Seq, PrevSeq: prev, RunID: m.RunID,
 	})
 	return nil
 }

@@ -73,6 +73,7 @@ type ChatHistoryParams struct {
 }
 
 // ChatHistory is one page of a transcript with what is needed to show it live.
+// Receipts holds the heads of the receipts that its messages name.
 type ChatHistory struct {
 	SessionKey    SessionKey    `json:"sessionKey"`
 	SessionID     SessionID     `json:"sessionId"`
@@ -83,6 +84,7 @@ type ChatHistory struct {
 	SessionInfo   *SessionRow   `json:"sessionInfo,omitempty"`
 	InFlightRun   *InFlightRun  `json:"inFlightRun,omitempty"`
 	Runs          []Run         `json:"runs,omitempty"`
+	Receipts      []ReceiptHead `json:"receipts,omitempty"`
 	ThinkingLevel string        `json:"thinkingLevel,omitempty"`
 	LastSeq       int64         `json:"lastSeq"`
 }
@@ -261,13 +263,16 @@ type RunStatusData struct {
 	RetryAtMs int64  `json:"retryAtMs,omitempty"`
 }
 
-// SessionMessageEvent tells that a message was stored.
+// SessionMessageEvent tells that a message was stored. PrevSeq is the message
+// before it in the conversation, 0 when it is the first: what a client holds
+// between the two was taken back by an edit.
 type SessionMessageEvent struct {
 	SessionKey SessionKey `json:"sessionKey"`
 	AgentID    AgentID    `json:"agentId,omitempty"`
 	Message    Message    `json:"message"`
 	MessageID  MessageID  `json:"messageId"`
 	MessageSeq int64      `json:"messageSeq"`
+	PrevSeq    int64      `json:"prevSeq"`
 	RunID      RunID      `json:"runId,omitempty"`
 }
 

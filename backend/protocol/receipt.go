@@ -51,6 +51,17 @@ type Receipt struct {
 	Chain       ChainLink       `json:"chain"`
 }
 
+// ReceiptHead is the line of a receipt that stands in a transcript: what is
+// needed to say in one word and one sentence how a call ended.
+type ReceiptHead struct {
+	ID         ReceiptID `json:"id"`
+	Outcome    Outcome   `json:"outcome"`
+	Sentence   string    `json:"sentence"`
+	ExitStatus *int      `json:"exitStatus,omitempty"`
+	Signal     string    `json:"signal,omitempty"`
+	UndoneBy   ReceiptID `json:"undoneBy,omitempty"`
+}
+
 // ReceiptOrigin says whose request led here.
 type ReceiptOrigin struct {
 	Channel    string     `json:"channel"`

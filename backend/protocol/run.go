@@ -46,7 +46,8 @@ type Gauge struct {
 	Limit int64       `json:"limit"`
 }
 
-// Run describes one execution.
+// Run describes one execution. WallAtMs is when its working time was last
+// counted; while it is running, its working time goes on from there.
 type Run struct {
 	RunID        RunID        `json:"runId"`
 	SessionKey   SessionKey   `json:"sessionKey"`
@@ -58,6 +59,7 @@ type Run struct {
 	Step         string       `json:"step,omitempty"`
 	Stopping     bool         `json:"stopping,omitempty"`
 	Gauges       []Gauge      `json:"gauges"`
+	WallAtMs     int64        `json:"wallAtMs,omitempty"`
 	Ceiling      CeilingName  `json:"ceiling,omitempty"`
 	ApprovalIDs  []ApprovalID `json:"approvalIds,omitempty"`
 	QuestionIDs  []QuestionID `json:"questionIds,omitempty"`

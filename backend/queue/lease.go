@@ -70,9 +70,9 @@ func Claim(tx *store.Tx, id protocol.RunID, epoch, nowMs int64) (Lease, error) {
 	if err := ofThisBoot(tx, epoch); err != nil {
 		return Lease{}, err
 	}
-	res, err := tx.Exec(`UPDATE runs SET state = 'running', lease_epoch = ?, lease_no = lease_no + 1, park_reason = '', park_detail = '', parked_at_ms = 0,
-			step = 'Starting', started_at_ms = CASE started_at_ms WHEN 0 THEN ? ELSE started_at_ms END, version = version + 1
-		WHERE run_id = ? AND state = 'queued' AND NOT EXISTS (
+	res, err := tx.Exec(`UPDATE runs SET state = 'running', lease_epoch = ?1, lease_no = lease_no + 1, park_reason = '', park_detail = '', parked_at_ms = 0,
+			step = 'Starting', started_at_ms = CASE started_at_ms WHEN 0 THEN ?2 ELSE started_at_ms END, wall_at_ms = ?2, version = version + 1
+		WHERE run_id = ?3 AND state = 'queued' AND NOT EXISTS (
 			SELECT 1 FROM runs o WHERE o.session_key = runs.session_key AND o.seq < runs.seq AND o.state IN ('queued','running','parked'))`,
 		epoch, nowMs, string(id))
 	if err := changedOne(res, err, "claim run", id); err != nil {

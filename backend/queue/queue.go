@@ -90,30 +90,32 @@ type Run struct {
 	ModelCalls    int64
 	ToolCalls     int64
 	WallMs        int64
-	Limits        Limits
-	Raised        string
-	Recoveries    int
-	Note          string
-	ErrorMessage  string
-	ErrorKind     protocol.ErrorKind
-	InputTokens   int64
-	OutputTokens  int64
-	AcceptedAtMs  int64
-	StartedAtMs   int64
-	EndedAtMs     int64
-	Version       int64
+	// WallAtMs is when WallMs was last counted.
+	WallAtMs     int64
+	Limits       Limits
+	Raised       string
+	Recoveries   int
+	Note         string
+	ErrorMessage string
+	ErrorKind    protocol.ErrorKind
+	InputTokens  int64
+	OutputTokens int64
+	AcceptedAtMs int64
+	StartedAtMs  int64
+	EndedAtMs    int64
+	Version      int64
 }
 
 const runColumns = `run_id, seq, session_key, session_id, agent_id, lane, content_hash, state, park_reason, park_detail, parked_at_ms,
 	lease_epoch, lease_no, stop_requested, stop_by, channel, sender, reply_target_json, title, model, thinking, step,
-	model_calls, tool_calls, wall_ms, limit_model_calls, limit_tool_calls, limit_wall_ms, raised, recoveries, note,
+	model_calls, tool_calls, wall_ms, wall_at_ms, limit_model_calls, limit_tool_calls, limit_wall_ms, raised, recoveries, note,
 	error_message, error_kind, input_tokens, output_tokens, accepted_at_ms, started_at_ms, ended_at_ms, version`
 
 func scanRun(row interface{ Scan(...any) error }) (Run, error) {
 	var r Run
 	err := row.Scan(&r.ID, &r.Seq, &r.SessionKey, &r.SessionID, &r.AgentID, &r.Lane, &r.ContentHash, &r.State, &r.ParkReason, &r.ParkDetail, &r.ParkedAtMs,
 		&r.LeaseEpoch, &r.LeaseNo, &r.StopRequested, &r.StopBy, &r.Channel, &r.Sender, &r.ReplyTarget, &r.Title, &r.Model, &r.Thinking, &r.Step,
-		&r.ModelCalls, &r.ToolCalls, &r.WallMs, &r.Limits.ModelCalls, &r.Limits.ToolCalls, &r.Limits.WallMs, &r.Raised, &r.Recoveries, &r.Note,
+		&r.ModelCalls, &r.ToolCalls, &r.WallMs, &r.WallAtMs, &r.Limits.ModelCalls, &r.Limits.ToolCalls, &r.Limits.WallMs, &r.Raised, &r.Recoveries, &r.Note,
 		&r.ErrorMessage, &r.ErrorKind, &r.InputTokens, &r.OutputTokens, &r.AcceptedAtMs, &r.StartedAtMs, &r.EndedAtMs, &r.Version)
 	return r, err
 }

@@ -36,6 +36,7 @@ CREATE TABLE IF NOT EXISTS runs (
   model_calls       INTEGER NOT NULL DEFAULT 0,
   tool_calls        INTEGER NOT NULL DEFAULT 0,
   wall_ms           INTEGER NOT NULL DEFAULT 0,
+  wall_at_ms        INTEGER NOT NULL DEFAULT 0,
   limit_model_calls INTEGER NOT NULL,
   limit_tool_calls  INTEGER NOT NULL,
   limit_wall_ms     INTEGER NOT NULL,

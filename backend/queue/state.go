@@ -26,9 +26,9 @@ type Progress struct {
 func Advance(tx *store.Tx, id protocol.RunID, p Progress, nowMs int64) error {
 	res, err := tx.Exec(`UPDATE runs SET model_calls = model_calls + ?, tool_calls = tool_calls + ?, wall_ms = wall_ms + ?,
 			input_tokens = input_tokens + ?, output_tokens = output_tokens + ?,
-			step = CASE ?6 WHEN '' THEN step ELSE ?6 END, model = CASE ?7 WHEN '' THEN model ELSE ?7 END, version = version + 1
+			step = CASE ?6 WHEN '' THEN step ELSE ?6 END, model = CASE ?7 WHEN '' THEN model ELSE ?7 END, wall_at_ms = ?9, version = version + 1
 		WHERE run_id = ?8 AND state = 'running'`,
-		p.ModelCalls, p.ToolCalls, p.WallMs, p.InputTokens, p.OutputTokens, p.Step, p.Model, string(id))
+		p.ModelCalls, p.ToolCalls, p.WallMs, p.InputTokens, p.OutputTokens, p.Step, p.Model, string(id), nowMs)
 	if err := changedOne(res, err, "advance run", id); err != nil {
 		return err
 	}

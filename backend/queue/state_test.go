@@ -121,10 +121,10 @@ func TestAdvanceAddsAndKeepsWordsThatAreNotGiven(t *testing.T) {
 		return queue.Advance(tx, "a", queue.Progress{ModelCalls: 1, ToolCalls: 2, WallMs: 3, InputTokens: 4, OutputTokens: 5, Step: "Thinking", Model: "m"}, 1)
 	})
 	r.must(func(tx *store.Tx) error {
-		return queue.Advance(tx, "a", queue.Progress{ModelCalls: 10, ToolCalls: 20, WallMs: 30, InputTokens: 40, OutputTokens: 50}, 1)
+		return queue.Advance(tx, "a", queue.Progress{ModelCalls: 10, ToolCalls: 20, WallMs: 30, InputTokens: 40, OutputTokens: 50}, 7)
 	})
 	got := r.get("a")
-	if got.ModelCalls != 11 || got.ToolCalls != 22 || got.WallMs != 33 || got.InputTokens != 44 || got.OutputTokens != 55 || got.Step != "Thinking" || got.Model != "m" {
+	if got.ModelCalls != 11 || got.ToolCalls != 22 || got.WallMs != 33 || got.WallAtMs != 7 || got.InputTokens != 44 || got.OutputTokens != 55 || got.Step != "Thinking" || got.Model != "m" {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -20,7 +20,7 @@ func View(q store.Querier, r queue.Run) (protocol.Run, error) {
 	out := protocol.Run{
 		RunID: r.ID, SessionKey: r.SessionKey, AgentID: r.AgentID, State: r.State, ParkReason: r.ParkReason, ParkedAtMs: r.ParkedAtMs, Step: r.Step,
 		Stopping: r.StopRequested && !r.State.Ended(), Recoveries: r.Recoveries, Title: r.Title, Model: r.Model, ErrorMessage: r.ErrorMessage, ErrorKind: r.ErrorKind,
-		AcceptedAtMs: r.AcceptedAtMs, StartedAtMs: r.StartedAtMs, EndedAtMs: r.EndedAtMs, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, Version: r.Version,
+		AcceptedAtMs: r.AcceptedAtMs, StartedAtMs: r.StartedAtMs, EndedAtMs: r.EndedAtMs, WallAtMs: r.WallAtMs, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, Version: r.Version,
 		Gauges: []protocol.Gauge{
 			{Name: protocol.CeilingModelCalls, Used: r.ModelCalls, Limit: r.Limits.ModelCalls},
 			{Name: protocol.CeilingToolCalls, Used: r.ToolCalls, Limit: r.Limits.ToolCalls},

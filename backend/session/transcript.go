@@ -152,6 +152,18 @@ func Page(q store.Querier, id protocol.SessionID, beforeSeq int64, limit int) (p
 	return page, false, nil
 }
 
+// PrevSeq is the place of the message before seq in the active history of a
+// session's present window, 0 when there is none.
+func PrevSeq(q store.Querier, key protocol.SessionKey, seq int64) (int64, error) {
+	var prev int64
+	err := q.QueryRow(`SELECT coalesce(max(m.seq), 0) FROM messages m JOIN sessions s ON s.session_id = m.session_id
+		WHERE s.session_key = ? AND m.seq < ? AND m.replaced_at_ms = 0`, string(key), seq).Scan(&prev)
+	if err != nil {
+		return 0, fmt.Errorf("read transcript: %w", err)
+	}
+	return prev, nil
+}
+
 // OfRun reads the messages of one run in its window, oldest first.
 func OfRun(q store.Querier, id protocol.SessionID, run protocol.RunID) ([]protocol.Message, error) {
 	return query(q, `SELECT `+messageColumns+` FROM messages WHERE run_id = ? AND session_id = ? AND replaced_at_ms = 0 ORDER BY seq`, string(run), string(id))

@@ -469,7 +469,10 @@ export interface ChatHistoryParams {
   beforeSeq?: number;
 }
 
-/** ChatHistory is one page of a transcript with what is needed to show it live. */
+/**
+ * ChatHistory is one page of a transcript with what is needed to show it live.
+ * Receipts holds the heads of the receipts that its messages name.
+ */
 export interface ChatHistory {
   sessionKey: SessionKey;
   sessionId: SessionID;
@@ -480,6 +483,7 @@ export interface ChatHistory {
   sessionInfo?: SessionRow;
   inFlightRun?: InFlightRun;
   runs?: Run[];
+  receipts?: ReceiptHead[];
   thinkingLevel?: string;
   lastSeq: number;
 }
@@ -659,13 +663,18 @@ export interface RunStatusData {
   retryAtMs?: number;
 }
 
-/** SessionMessageEvent tells that a message was stored. */
+/**
+ * SessionMessageEvent tells that a message was stored. PrevSeq is the message
+ * before it in the conversation, 0 when it is the first: what a client holds
+ * between the two was taken back by an edit.
+ */
 export interface SessionMessageEvent {
   sessionKey: SessionKey;
   agentId?: AgentID;
   message: Message;
   messageId: MessageID;
   messageSeq: number;
+  prevSeq: number;
   runId?: RunID;
 }
 
@@ -1367,6 +1376,19 @@ export interface Receipt {
   chain: ChainLink;
 }
 
+/**
+ * ReceiptHead is the line of a receipt that stands in a transcript: what is
+ * needed to say in one word and one sentence how a call ended.
+ */
+export interface ReceiptHead {
+  id: ReceiptID;
+  outcome: Outcome;
+  sentence: string;
+  exitStatus?: number;
+  signal?: string;
+  undoneBy?: ReceiptID;
+}
+
 /** ReceiptOrigin says whose request led here. */
 export interface ReceiptOrigin {
   channel: string;
@@ -1529,7 +1551,10 @@ export interface Gauge {
   limit: number;
 }
 
-/** Run describes one execution. */
+/**
+ * Run describes one execution. WallAtMs is when its working time was last
+ * counted; while it is running, its working time goes on from there.
+ */
 export interface Run {
   runId: RunID;
   sessionKey: SessionKey;
@@ -1541,6 +1566,7 @@ export interface Run {
   step?: string;
   stopping?: boolean;
   gauges: Gauge[];
+  wallAtMs?: number;
   ceiling?: CeilingName;
   approvalIds?: ApprovalID[];
   questionIds?: QuestionID[];
