@@ -204,6 +204,7 @@ export function run(over: Partial<p.Run> = {}): p.Run {
     model: "claude-sonnet-4-5",
     acceptedAtMs: ago(3),
     startedAtMs: ago(3),
+    wallAtMs: now,
     inputTokens: 8120,
     outputTokens: 1204,
     version: 1,
@@ -319,6 +320,39 @@ export const receipts = (): p.Receipt[] => [
       undo: { available: false },
     }),
   ),
+];
+
+/** What the conversation's cards say of how their calls ended. */
+export const heads: p.ReceiptHead[] = [
+  { id: "r-c1", outcome: "done", sentence: "Listed invoices (5 entries)." },
+  { id: "r-c2", outcome: "done", sentence: "Read invoices/README.md (3 lines)." },
+  {
+    id: "r-x1",
+    outcome: "done",
+    exitStatus: 1,
+    sentence: "Ran grep -rn quarter invoices; it reported an error (status 1).",
+  },
+  { id: "r-x2", outcome: "failed", sentence: "Could not change notes.md: it is read-only." },
+  {
+    id: "r-x3",
+    outcome: "stopped",
+    sentence: "Began to run npm test in projects/site and was stopped; part of it may have happened.",
+  },
+  { id: "r-x4", outcome: "denied", sentence: "You did not allow it to run rm -rf build: “I need the logs”." },
+  { id: "r-x5", outcome: "done", undoneBy: "r-u", sentence: "Changed 3 lines in notes.md." },
+];
+
+/** One call of each outcome, as they stand in a chat. */
+export const endings = (): p.Message[] => [
+  message("user", [text("Try these, one after the other.")], { runId: "run-1" }),
+  message("assistant", [
+    call("x1", "exec", { argv: ["grep", "-rn", "quarter", "invoices"] }),
+    call("x2", "edit", { path: "notes.md" }),
+    call("x3", "exec", { argv: ["npm", "test"] }),
+    call("x4", "exec", { argv: ["rm", "-rf", "build"] }),
+    call("x5", "edit", { path: "notes.md" }),
+  ]),
+  ...["x1", "x2", "x3", "x4", "x5"].map((id) => result(id, "exec", "…", { isError: id !== "x5" })),
 ];
 
 export const models: p.ModelRow[] = [

@@ -228,6 +228,31 @@ export const scenes: readonly Scene[] = [
   scene("chat-tool-open", chat, { transcript: { messages: f.conversation().slice(0, 4) } }, undefined, [
     "List invoices",
   ]),
+  scene("chat-endings", chat, {
+    transcript: { messages: f.endings() },
+    runs: [f.run({ runId: "run-1", state: "done" })],
+  }),
+  scene("chat-waiting", chat, {
+    transcript: {
+      messages: f.conversation(),
+      tools: { c3: liveTool },
+      outgoing: [
+        {
+          runId: "run-3",
+          text: "And then write down which ones are still open.",
+          attachments: [],
+          replaces: undefined,
+          sentAtMs: f.ago(1),
+          state: "accepted",
+          sentence: "",
+        },
+      ],
+    },
+    runs: [
+      f.run({ step: "Run git mv scan0012.pdf 2026-09-water.pdf in invoices, then look at what is left of it" }),
+      f.run({ runId: "run-3", state: "queued", startedAtMs: undefined, acceptedAtMs: f.ago(1) }),
+    ],
+  }),
   scene("chat-detail", chat, { ...talk(), runs: [f.run()], detailOpen: true }),
   scene(
     "chat-receipt",

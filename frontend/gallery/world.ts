@@ -7,7 +7,7 @@ import { bindCaller } from "@/state/link";
 import { loaded } from "@/state/load";
 import { useModels } from "@/state/models";
 import { usePlace } from "@/state/place";
-import { useReceipts } from "@/state/receipts";
+import { headOf, useReceipts } from "@/state/receipts";
 import { useRuns } from "@/state/runs";
 import { useSessions } from "@/state/sessions";
 import { useSettings } from "@/state/settings";
@@ -78,6 +78,7 @@ export function setWorld(parts: WorldParts = {}): StandInHost {
     total: receipts.length,
     load: loaded,
     byId: byKey(receipts, (row) => row.id),
+    heads: byKey([...receipts.map(headOf), ...f.heads], (row) => row.id),
   });
   useModels.setState({ rows: parts.models ?? f.models, load: loaded, offers: parts.offers ?? [], offersLoad: loaded });
   useSettings.setState({

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { CallError, sentenceOf } from "@/gateway/calls";
 import type { Authority, Evidence, Receipt } from "@/gateway/protocol.gen";
 import { reveal } from "@/markdown/reveal";
-import { undo } from "@/state/receipts";
+import { headOf, undo } from "@/state/receipts";
 import { Button } from "@/ui/Button";
 import { Exact, Facts } from "@/ui/Facts";
 import { formatBytes, formatDuration, formatExact } from "@/ui/format";
@@ -11,7 +11,7 @@ import { Notice } from "@/ui/Notice";
 import { Status } from "@/ui/Status";
 import { Time } from "@/ui/Time";
 import styles from "./receipt.module.css";
-import { classWords, outcomeWords } from "./words";
+import { classWords, endingOf } from "./words";
 
 function short(hash: string | undefined): string {
   return hash ? `${hash.slice(0, 12)}…` : "";
@@ -52,12 +52,12 @@ function evidenceFacts(evidence: Evidence): [string, string][] {
 
 /** Everything a receipt holds: one sentence, then the exact record behind it. */
 export function ReceiptDetail({ receipt, onOpen }: { receipt: Receipt; onOpen?: ((id: string) => void) | undefined }) {
-  const outcome = outcomeWords[receipt.outcome];
+  const ending = endingOf(headOf(receipt));
   const { origin, evidence } = receipt;
   return (
     <div className={styles.detail}>
       <div>
-        <Status kind={outcome.kind} word={outcome.word} />
+        <Status {...ending} />
         <p className={styles.sentence}>{reveal(receipt.sentence)}</p>
         <p className={styles.quiet}>
           {classWords[receipt.class]} · <Time atMs={receipt.endedAtMs} />

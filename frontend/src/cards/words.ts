@@ -1,5 +1,5 @@
 import { isObject } from "@/gateway/frames";
-import type { CeilingName, EffectClass, Gauge, Outcome, Run } from "@/gateway/protocol.gen";
+import type { CeilingName, EffectClass, Gauge, Outcome, ReceiptHead, Run } from "@/gateway/protocol.gen";
 import { formatCount, formatDuration } from "@/ui/format";
 import type { StatusKind } from "@/ui/Status";
 
@@ -85,6 +85,23 @@ export const outcomeWords: Readonly<Record<Outcome, { kind: StatusKind; word: st
   denied: { kind: "denied", word: "Denied" },
   stopped: { kind: "stopped", word: "Stopped" },
 };
+
+/** The mark and the word for how something ended; the same wherever it is shown. */
+export interface Ending {
+  kind: StatusKind;
+  word: string;
+}
+
+/**
+ * How an effect ended, from its receipt. A command that ran to its end and reported an error was done, but neither green
+ * nor red would be true of it: many programs say "no match" or "there are differences" with their exit status.
+ */
+export function endingOf(head: Pick<ReceiptHead, "outcome" | "exitStatus" | "signal" | "undoneBy">): Ending {
+  if (head.undoneBy) return { kind: "undone", word: "Undone" };
+  if (head.outcome === "done" && head.signal) return { kind: "ended", word: `Done, ${head.signal}` };
+  if (head.outcome === "done" && head.exitStatus) return { kind: "ended", word: `Done, exit ${head.exitStatus}` };
+  return outcomeWords[head.outcome];
+}
 
 export const classWords: Readonly<Record<EffectClass, string>> = {
   read: "Read",

@@ -19,7 +19,7 @@ export interface Outside {
 export function apply(step: Step, outside: Outside): void {
   switch (step.do) {
     case "putMessage":
-      changeTranscript(step.session, (before) => withMessage(before, step.message));
+      changeTranscript(step.session, (before) => withMessage(before, step.message, step.prevSeq));
       break;
     case "delta":
       changeTranscript(step.session, (before) => withDelta(before, step.runId, step.text, step.replace));

@@ -3,7 +3,7 @@ import type { Incoming } from "./classify";
 
 /** One thing to do to the stores. Data only, so that what an event means can be tested without any of them. */
 export type Step =
-  | { do: "putMessage"; session: string; message: p.Message }
+  | { do: "putMessage"; session: string; message: p.Message; prevSeq: number | undefined }
   | { do: "delta"; session: string; runId: string; text: string; replace: boolean }
   | { do: "thinking"; session: string; runId: string; text: string }
   | { do: "status"; session: string; runId: string; text: string; retryAtMs: number | undefined }
@@ -29,6 +29,8 @@ export interface World {
   openSession: string | undefined;
   /** The transcript each session had when it was last heard of. */
   transcripts: Readonly<Record<string, string>>;
+  /** Whether the transcript of this run's session is held here without the message that the run answers. */
+  isUnseen: (run: p.Run) => boolean;
 }
 
 const phaseWords: Readonly<Record<string, string>> = {
@@ -46,7 +48,14 @@ export function decide(incoming: Incoming, world: World): Step[] {
     case "agent":
       return agentSteps(incoming.event);
     case "message":
-      return [{ do: "putMessage", session: incoming.event.sessionKey, message: incoming.event.message }];
+      return [
+        {
+          do: "putMessage",
+          session: incoming.event.sessionKey,
+          message: incoming.event.message,
+          prevSeq: incoming.event.prevSeq,
+        },
+      ];
     case "session":
       return sessionSteps(incoming.event, world);
     case "approval":
@@ -57,7 +66,7 @@ export function decide(incoming: Incoming, world: World): Step[] {
         ...(incoming.question.resolvedAtMs ? [] : [say(`Needs you: ${incoming.question.text}`, true)]),
       ];
     case "run":
-      return runSteps(incoming.run);
+      return runSteps(incoming.run, world);
     case "receipt":
       return [{ do: "putReceipt", receipt: incoming.receipt }];
     case "settings":
@@ -81,7 +90,7 @@ function chatSteps(event: p.ChatEvent, world: World): Step[] {
   const at = { session: event.sessionKey, runId: event.runId };
   const here = event.sessionKey === world.openSession;
   const message: Step[] = event.message
-    ? [{ do: "putMessage", session: event.sessionKey, message: event.message }]
+    ? [{ do: "putMessage", session: event.sessionKey, message: event.message, prevSeq: undefined }]
     : [];
   switch (event.state) {
     case "status":
@@ -154,8 +163,12 @@ function approvalSteps(approval: p.Approval): Step[] {
   return steps;
 }
 
-function runSteps(run: p.Run): Step[] {
+function runSteps(run: p.Run, world: World): Step[] {
   const steps: Step[] = [{ do: "putRun", run }];
+  // A message that was sent elsewhere waits its turn: its words come with the history only.
+  if (run.state === "queued" && !run.startedAtMs && world.isUnseen(run)) {
+    steps.push({ do: "reopen", session: run.sessionKey });
+  }
   if (run.state === "done" || run.state === "failed" || run.state === "stopped" || run.state === "parked") {
     steps.push({ do: "endLive", session: run.sessionKey, runId: run.runId });
   }

@@ -4,10 +4,10 @@ import { EVENT_NAMES } from "@/gateway/protocol.gen";
 import { classify } from "./classify";
 import { decide, type Step } from "./decide";
 
-const world = { openSession: main, transcripts: { [main]: "s-main" } };
+const world = { openSession: main, transcripts: { [main]: "s-main" }, isUnseen: () => false };
 
-function steps(event: string, payload: unknown): Step[] {
-  return decide(classify({ type: "event", event, payload }), world);
+function steps(event: string, payload: unknown, over: Partial<typeof world> = {}): Step[] {
+  return decide(classify({ type: "event", event, payload }), { ...world, ...over });
 }
 
 describe("classifying", () => {
@@ -91,6 +91,22 @@ describe("deciding", () => {
   it("ends the live text when a run ends or parks", () => {
     expect(steps("run", { run: run({ state: "parked" }) }).map((step) => step.do)).toEqual(["putRun", "endLive"]);
     expect(steps("run", { run: run() }).map((step) => step.do)).toEqual(["putRun"]);
+  });
+
+  it("fetches the words of a message that was sent elsewhere and waits its turn", () => {
+    const waiting = run({ state: "queued", startedAtMs: undefined });
+    const unseen = { isUnseen: () => true };
+    expect(steps("run", { run: waiting }, unseen)).toContainEqual({ do: "reopen", session: main });
+    expect(steps("run", { run: waiting }).map((step) => step.do)).toEqual(["putRun"]);
+    // One that goes on after a decision has its message in the transcript.
+    expect(steps("run", { run: run({ state: "queued" }) }, unseen).map((step) => step.do)).toEqual(["putRun"]);
+  });
+
+  it("hands on which message stands before a new one", () => {
+    const asked = message("user", [text("uno")]);
+    expect(steps("session.message", { sessionKey: main, message: asked, messageSeq: asked.seq, prevSeq: 2 })).toEqual([
+      { do: "putMessage", session: main, message: asked, prevSeq: 2 },
+    ]);
   });
 
   it("keeps receipts, settings, health, changes and goodbyes", () => {

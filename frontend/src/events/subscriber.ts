@@ -1,4 +1,5 @@
 import { Client, type ClientEvents } from "@/gateway/client";
+import type { Run } from "@/gateway/protocol.gen";
 import type { Dial } from "@/gateway/transport";
 import { loadAgents } from "@/state/agents";
 import { loadApprovals } from "@/state/approvals";
@@ -11,6 +12,7 @@ import { loadReceipts, useReceipts } from "@/state/receipts";
 import { loadRuns, resendStops } from "@/state/runs";
 import { loadSessions, useSessions } from "@/state/sessions";
 import { loadFolders, loadSettings } from "@/state/settings";
+import { holdsInput } from "@/state/transcript";
 import { apply, type Outside } from "./apply";
 import { classify } from "./classify";
 import { decide } from "./decide";
@@ -50,6 +52,11 @@ function transcriptIds(): Record<string, string> {
   return Object.fromEntries(Object.values(useSessions.getState().rows).map((row) => [row.key, row.sessionId]));
 }
 
+function isUnseen(run: Run): boolean {
+  const transcript = useChats.getState().bySession[run.sessionKey];
+  return transcript?.load.is === "yes" && !holdsInput(transcript, run.runId);
+}
+
 /** Connects the page: one client, one subscriber, every event classified, decided and applied. */
 export function connect(dial: Dial, announce: Outside["announce"], version: string): Client {
   const outside: Outside = {
@@ -64,7 +71,7 @@ export function connect(dial: Dial, announce: Outside["announce"], version: stri
     },
     onPhase: (phase, reason) => setPhase(phase, Date.now(), reason),
     onEvent(frame) {
-      const world = { openSession: usePlace.getState().lastSession, transcripts: transcriptIds() };
+      const world = { openSession: usePlace.getState().lastSession, transcripts: transcriptIds(), isUnseen };
       for (const step of decide(classify(frame), world)) apply(step, outside);
     },
     onGap: () => void resync(),

@@ -3,6 +3,7 @@ import { CallError, sentenceOf } from "@/gateway/calls";
 import type { PickedFile } from "@/platform/files";
 import { call, freshKey } from "./link";
 import { reloading } from "./load";
+import { putHeads } from "./receipts";
 import { putRuns } from "./runs";
 import {
   emptyTranscript,
@@ -43,6 +44,7 @@ export async function openChat(key: string): Promise<void> {
   try {
     const history = await call("chat.history", { sessionKey: key, limit: pageSize });
     putRuns(history.runs ?? []);
+    putHeads(history.receipts ?? []);
     changeTranscript(key, (before) => withHistory(before, history), true);
   } catch (error) {
     changeTranscript(key, (before) =>
@@ -59,6 +61,7 @@ export async function loadOlder(key: string): Promise<void> {
   changeTranscript(key, (before) => ({ ...before, loadingOlder: true }));
   try {
     const history = await call("chat.history", { sessionKey: key, limit: pageSize, beforeSeq: oldest.seq });
+    putHeads(history.receipts ?? []);
     changeTranscript(key, (before) => withOlder(before, history));
   } catch {
     // The list asks again on the next scroll to the top.

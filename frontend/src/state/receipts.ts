@@ -1,6 +1,6 @@
 import { create } from "zustand";
 import { sentenceOf } from "@/gateway/calls";
-import type { EffectClass, Outcome, Receipt, ReceiptsVerifyResult } from "@/gateway/protocol.gen";
+import type { EffectClass, Outcome, Receipt, ReceiptHead, ReceiptsVerifyResult } from "@/gateway/protocol.gen";
 import { call } from "./link";
 import { type Load, loaded, loading, notLoaded } from "./load";
 
@@ -18,6 +18,8 @@ export interface ReceiptsState {
   hasMore: boolean;
   load: Load;
   byId: Readonly<Record<string, Receipt>>;
+  /** What the transcripts say of how their calls ended. */
+  heads: Readonly<Record<string, ReceiptHead>>;
   verifying: boolean;
   verified: ReceiptsVerifyResult | undefined;
 }
@@ -32,11 +34,33 @@ export const useReceipts = create<ReceiptsState>(() => ({
   hasMore: false,
   load: notLoaded,
   byId: {},
+  heads: {},
   verifying: false,
   verified: undefined,
 }));
 
 const pageSize = 100;
+
+/** The part of a receipt that says in one word and one sentence how it ended. */
+export function headOf(receipt: Receipt): ReceiptHead {
+  const { id, outcome, sentence, evidence, undo } = receipt;
+  return {
+    id,
+    outcome,
+    sentence,
+    ...(evidence.exitStatus === undefined ? {} : { exitStatus: evidence.exitStatus }),
+    ...(evidence.signal ? { signal: evidence.signal } : {}),
+    ...(undo.undoneBy ? { undoneBy: undo.undoneBy } : {}),
+  };
+}
+
+/** Keeps the heads that came with a page of a transcript. */
+export function putHeads(incoming: readonly ReceiptHead[]): void {
+  if (incoming.length === 0) return;
+  useReceipts.setState((state) => ({
+    heads: { ...state.heads, ...Object.fromEntries(incoming.map((head) => [head.id, head])) },
+  }));
+}
 
 /** Reports whether a receipt belongs on a page with this filter, for receipts that arrive while it is shown. */
 export function passes(filter: ReceiptFilter, receipt: Receipt): boolean {
@@ -51,12 +75,13 @@ export function passes(filter: ReceiptFilter, receipt: Receipt): boolean {
 
 /** A receipt that was written or changed. */
 export function withReceipt(before: ReceiptsState, receipt: Receipt): Partial<ReceiptsState> {
-  const byId = { ...before.byId, [receipt.id]: receipt };
+  const byId = remember(before.byId, [receipt]);
+  const heads = { ...before.heads, [receipt.id]: headOf(receipt) };
   const at = before.list.findIndex((each) => each.id === receipt.id);
-  if (at >= 0) return { byId, list: before.list.map((each) => (each.id === receipt.id ? receipt : each)) };
-  if (before.load.is !== "yes" || !passes(before.filter, receipt)) return { byId };
+  if (at >= 0) return { byId, heads, list: before.list.map((each) => (each.id === receipt.id ? receipt : each)) };
+  if (before.load.is !== "yes" || !passes(before.filter, receipt)) return { byId, heads };
   const list = [receipt, ...before.list].sort((a, b) => b.seq - a.seq);
-  return { byId, list, total: before.total + 1 };
+  return { byId, heads, list, total: before.total + 1 };
 }
 
 export function putReceipt(receipt: Receipt): void {
@@ -108,15 +133,23 @@ export async function loadMoreReceipts(): Promise<void> {
   }));
 }
 
+// A receipt holds the output of its command. A window that stays open for weeks keeps the newest ones; any other is
+// asked for again when it is opened.
+const rememberedMost = 1000;
+
 function remember(byId: ReceiptsState["byId"], receipts: readonly Receipt[]): ReceiptsState["byId"] {
-  return { ...byId, ...Object.fromEntries(receipts.map((receipt) => [receipt.id, receipt])) };
+  const all = { ...byId, ...Object.fromEntries(receipts.map((receipt) => [receipt.id, receipt])) };
+  const known = Object.values(all);
+  if (known.length <= rememberedMost) return all;
+  const kept = known.sort((a, b) => b.seq - a.seq).slice(0, rememberedMost / 2);
+  return Object.fromEntries([...kept, ...receipts].map((receipt) => [receipt.id, receipt]));
 }
 
 /** Loads one receipt, unless it is here already. */
 export async function loadReceipt(id: string): Promise<void> {
   if (useReceipts.getState().byId[id]) return;
   const found = await call("receipts.get", { id });
-  useReceipts.setState((state) => ({ byId: { ...state.byId, [id]: found } }));
+  useReceipts.setState((state) => ({ byId: remember(state.byId, [found]) }));
 }
 
 /** Loads the newest receipts of one session. */

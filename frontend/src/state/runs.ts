@@ -43,6 +43,29 @@ export function openRunOf(rows: RunsState["rows"], sessionKey: string): Run | un
   return open.sort((a, b) => (rank[a.state] ?? 3) - (rank[b.state] ?? 3) || a.acceptedAtMs - b.acceptedAtMs)[0];
 }
 
+/** Reports whether a run is accepted and has not begun: its message is not read by anyone yet. */
+export function isUnbegun(run: Run): boolean {
+  return run.state === "queued" && !run.startedAtMs;
+}
+
+/** Reports whether a message waits behind a run of its session; its own run may not be known here yet. */
+export function waitsBehind(rows: RunsState["rows"], sessionKey: string, runId: string): boolean {
+  const own = rows[runId];
+  if (own && !isUnbegun(own)) return false;
+  return Object.values(rows).some(
+    (run) =>
+      run.sessionKey === sessionKey &&
+      run.runId !== runId &&
+      !hasEnded(run) &&
+      (!own || run.acceptedAtMs <= own.acceptedAtMs),
+  );
+}
+
+/** How many messages of a session wait for their turn. */
+export function waitingCount(rows: RunsState["rows"], sessionKey: string): number {
+  return Object.values(rows).filter((run) => run.sessionKey === sessionKey && isUnbegun(run)).length;
+}
+
 /** The newest run of a session. */
 export function lastRunOf(rows: RunsState["rows"], sessionKey: string): Run | undefined {
   return Object.values(rows)

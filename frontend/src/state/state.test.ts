@@ -6,9 +6,10 @@ import { CallError } from "@/gateway/calls";
 import { offeredDecisions, useApprovals } from "./approvals";
 import { openChat, sendMessage, useChats } from "./chats";
 import { bindCaller } from "./link";
+import { loaded } from "./load";
 import { needsOf } from "./needs";
 import { anyReceipt, loadReceipts, putReceipt, useReceipts } from "./receipts";
-import { openRunOf, putRuns, resendStops, stopRun, useRuns } from "./runs";
+import { openRunOf, putRuns, resendStops, stopRun, useRuns, waitingCount, waitsBehind } from "./runs";
 import { listedSessions, sessionTitle, withSession } from "./sessions";
 import {
   emptyTranscript,
@@ -47,7 +48,7 @@ describe("a transcript", () => {
 
   it("takes a message once, however often and in whatever order it comes", () => {
     const [a, b] = [message("user", [text("a")]), message("user", [text("b")])];
-    const state = [b, a, a, b].reduce(withMessage, emptyTranscript);
+    const state = [b, a, a, b].reduce((before, each) => withMessage(before, each), emptyTranscript);
     expect(state.messages.map((each) => each.id)).toEqual([a.id, b.id]);
   });
 
@@ -60,9 +61,33 @@ describe("a transcript", () => {
         { runId: "r2", text: "uno", attachments: [], replaces: first.id, sentAtMs: 1, state: "accepted", sentence: "" },
       ],
     };
-    const after = withMessage(state, message("user", [text("uno")], { runId: "r2" }));
+    const after = withMessage(state, message("user", [text("uno")], { runId: "r2" }), 0);
     expect(after.outgoing).toEqual([]);
     expect(after.messages.map((each) => each.content)).toEqual([[text("uno")]]);
+  });
+
+  it("is after an edit what a reload shows, also in a window that did not send it and with calls that were cut", () => {
+    const kept = message("user", [text("hello")], { runId: "r0" });
+    const asked = message("user", [text("run sleep 300")], { runId: "r1" });
+    const called = message("assistant", [call("c", "exec", { argv: ["sleep", "300"] })], { runId: "r1" });
+    let state: Transcript = { ...emptyTranscript, load: loaded, messages: [kept, asked, called] };
+    state = withTool(state, "r1", { phase: "start", toolCallId: "c", name: "exec", args: {} }, 5);
+    expect(Object.keys(state.tools)).toEqual(["c"]);
+    const edited = message("user", [text("run sleep 1")], { runId: "r2" });
+    state = withMessage(state, edited, kept.seq);
+    const reloaded = withHistory(emptyTranscript, history({ messages: [kept, edited] }));
+    expect(state).toEqual(reloaded);
+    // The stored result of a call that was taken back may come late; it does not bring the call back.
+    expect(withMessage(state, message("assistant", [text("ok")], { runId: "r2" }), edited.seq).tools).toEqual({});
+  });
+
+  it("keeps the calls of a run that is at work when a message that waited is stopped", () => {
+    const asked = message("user", [text("run sleep 300")], { runId: "r1" });
+    let state: Transcript = { ...emptyTranscript, messages: [asked] };
+    state = withTool(state, "r1", { phase: "start", toolCallId: "c", name: "exec", args: {} }, 5);
+    state = withMessage(state, message("user", [text("later")], { runId: "r2", stopReason: "aborted" }), asked.seq);
+    expect(state.messages).toHaveLength(2);
+    expect(Object.keys(state.tools)).toEqual(["c"]);
   });
 
   it("keeps older pages that join a fresh one, and no others", () => {
@@ -97,6 +122,9 @@ describe("a transcript", () => {
         history({ messages: [message("assistant", [call("c", "exec", {})]), result("c", "exec", "a\nb\n")] }),
       ).tools,
     ).toEqual({});
+    const stored = withMessage(state, result("c", "exec", "a\nb\n", { runId: "r" }));
+    expect(stored.tools).toEqual({});
+    expect(withTool(stored, "r", { phase: "result", toolCallId: "c", name: "exec", output: "a\nb\n" }, 9)).toBe(stored);
   });
 });
 
@@ -198,6 +226,24 @@ describe("rows that come twice", () => {
     };
     expect(openRunOf(rows, main)?.runId).toBe("b");
   });
+
+  it("say which message waits behind another run of its chat", () => {
+    const unbegun = { state: "queued", startedAtMs: undefined } as const;
+    const rows = {
+      first: run({ runId: "first", acceptedAtMs: 1 }),
+      second: run({ runId: "second", acceptedAtMs: 2, ...unbegun }),
+      third: run({ runId: "third", acceptedAtMs: 3, ...unbegun }),
+      ended: run({ runId: "ended", acceptedAtMs: 0, state: "done" }),
+    };
+    expect(["first", "second", "third", "new"].filter((id) => waitsBehind(rows, main, id))).toEqual([
+      "second",
+      "third",
+      "new",
+    ]);
+    expect(waitsBehind({ ended: rows.ended, second: rows.second }, main, "second")).toBe(false);
+    expect(waitsBehind(rows, "agent:main:other", "new")).toBe(false);
+    expect(waitingCount(rows, main)).toBe(2);
+  });
 });
 
 describe("what needs the owner", () => {
@@ -253,6 +299,14 @@ describe("receipts", () => {
     release();
     await first;
     expect(useReceipts.getState().list.map((each) => each.seq)).toEqual([2]);
+  });
+
+  it("in full are kept for the newest only, their heads for every transcript", () => {
+    for (let at = 1; at <= 1500; at += 1) putReceipt(receipt(at));
+    const { byId, heads } = useReceipts.getState();
+    expect(Object.keys(byId).length).toBeLessThanOrEqual(1000);
+    expect(byId["rcpt-1500"]).toBeDefined();
+    expect(Object.keys(heads)).toHaveLength(1500);
   });
 });
 

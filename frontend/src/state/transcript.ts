@@ -98,9 +98,16 @@ export function withHistory(before: Transcript, history: ChatHistory): Transcrip
           retryAtMs: liveBefore?.retryAtMs,
         }
       : undefined,
-    tools: unfinishedTools(before, messages),
+    tools: unstoredTools(before, messages),
     outgoing: before.outgoing.filter((sent) => !arrived(messages, history.pendingInputs?.items ?? [], sent.runId)),
   };
+}
+
+/** Reports whether the message that a run answers is held: stored, waiting, or on its way from here. */
+export function holdsInput(transcript: Transcript, runId: string): boolean {
+  return (
+    transcript.outgoing.some((sent) => sent.runId === runId) || arrived(transcript.messages, transcript.pending, runId)
+  );
 }
 
 function arrived(messages: readonly Message[], pending: readonly PendingInput[], runId: string): boolean {
@@ -110,9 +117,16 @@ function arrived(messages: readonly Message[], pending: readonly PendingInput[],
   );
 }
 
-function unfinishedTools(before: Transcript, messages: readonly Message[]): Transcript["tools"] {
+function withoutTools(tools: Transcript["tools"], gone: (tool: LiveTool) => boolean): Transcript["tools"] {
+  const kept = Object.entries(tools).filter(([, tool]) => !gone(tool));
+  return kept.length === Object.keys(tools).length ? tools : Object.fromEntries(kept);
+}
+
+// Calls whose end is not among the messages, of runs that are still part of the conversation.
+function unstoredTools(before: Transcript, messages: readonly Message[]): Transcript["tools"] {
   const stored = new Set(messages.map((message) => message.toolCallId));
-  return Object.fromEntries(Object.entries(before.tools).filter(([callId]) => !stored.has(callId)));
+  const runs = new Set(messages.map((message) => message.runId));
+  return withoutTools(before.tools, (tool) => stored.has(tool.callId) || !runs.has(tool.runId));
 }
 
 /** An older page, put before what is there. */
@@ -125,24 +139,40 @@ export function withOlder(before: Transcript, history: ChatHistory): Transcript 
   };
 }
 
-/** A stored message. An assistant's takes the place of the text that streamed. */
-export function withMessage(before: Transcript, message: Message): Transcript {
-  const messages = merge(before.messages, [message]);
+/**
+ * A stored message; prevSeq is the one before it in the conversation, where the host said so. What is held between the
+ * two was taken back by an edit, here or in another window, and goes with the calls that belonged to it.
+ */
+export function withMessage(before: Transcript, message: Message, prevSeq?: number): Transcript {
+  const cut = cutBetween(before, prevSeq, message.seq);
+  const messages = merge(cut.messages, [message]);
   if (message.role === "user" && message.runId) {
-    const runId = message.runId;
-    const replaced = before.outgoing.find((sent) => sent.runId === runId)?.replaces;
-    const cut = replaced ? messages.find((each) => each.id === replaced)?.seq : undefined;
+    const { runId } = message;
     return {
-      ...before,
-      messages: cut === undefined ? messages : messages.filter((each) => each.seq < cut || each.seq >= message.seq),
+      ...cut,
+      messages,
       outgoing: before.outgoing.filter((sent) => sent.runId !== runId),
       pending: before.pending.filter((input) => input.runId !== runId),
     };
   }
-  if (message.role === "assistant" && before.live?.runId === message.runId && before.live) {
-    return { ...before, messages, live: withoutStored(before.live, message) };
+  if (message.role === "toolResult") {
+    // The stored result says all that the live card said, and its output may be large.
+    return { ...cut, messages, tools: withoutTools(cut.tools, (tool) => tool.callId === message.toolCallId) };
   }
-  return { ...before, messages };
+  if (message.role === "assistant" && before.live?.runId === message.runId && before.live) {
+    return { ...cut, messages, live: withoutStored(before.live, message) };
+  }
+  return { ...cut, messages };
+}
+
+function cutBetween(before: Transcript, prevSeq: number | undefined, seq: number): Transcript {
+  if (prevSeq === undefined) return before;
+  const gone = before.messages.filter((message) => message.seq > prevSeq && message.seq < seq);
+  if (gone.length === 0) return before;
+  const messages = before.messages.filter((message) => message.seq <= prevSeq || message.seq >= seq);
+  const kept = new Set(messages.map((message) => message.runId));
+  const runs = new Set(gone.map((message) => message.runId).filter((runId) => !kept.has(runId)));
+  return { ...before, messages, tools: withoutTools(before.tools, (tool) => runs.has(tool.runId)) };
 }
 
 // The stored answer takes its text out of what streamed. The next answer may have begun already: its words stay.
@@ -190,8 +220,12 @@ export function withoutLive(before: Transcript, runId: string): Transcript {
   return before.live?.runId === runId ? { ...before, live: undefined } : before;
 }
 
-/** A step of a tool call. */
+// A step that arrives after the result it belongs to was stored is among the newest messages, if anywhere.
+const lookedBack = 100;
+
+/** A step of a tool call, unless its result is stored already. */
 export function withTool(before: Transcript, runId: string, data: ToolData, tsMs: number): Transcript {
+  if (before.messages.slice(-lookedBack).some((message) => message.toolCallId === data.toolCallId)) return before;
   const known = before.tools[data.toolCallId];
   const output =
     data.phase === "update"

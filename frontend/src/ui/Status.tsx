@@ -4,6 +4,7 @@ import {
   CircleAlert,
   CircleCheck,
   CircleDashed,
+  CircleDot,
   CircleHelp,
   CircleStop,
   Hand,
@@ -15,6 +16,7 @@ import styles from "./Status.module.css";
 
 export type StatusKind =
   | "done"
+  | "ended"
   | "failed"
   | "needs"
   | "unknown"
@@ -27,6 +29,7 @@ export type StatusKind =
 
 const icons: Record<StatusKind, ReactNode> = {
   done: <CircleCheck />,
+  ended: <CircleDot />,
   failed: <CircleAlert />,
   needs: <Hand />,
   unknown: <CircleHelp />,
@@ -45,7 +48,7 @@ export function Status({ kind, word, quiet = false }: { kind: StatusKind; word: 
       <span aria-hidden="true" className={styles.icon} title={quiet ? word : undefined}>
         {icons[kind]}
       </span>
-      <span className={quiet ? "visually-hidden" : undefined}>{word}</span>
+      <span className={quiet ? "visually-hidden" : styles.word}>{word}</span>
     </span>
   );
 }

@@ -40,8 +40,13 @@ export function Time({ atMs }: { atMs: number }) {
   );
 }
 
+/** The time now, told once a second for as long as something listens. */
+export function useNow(): number {
+  return useSyncExternalStore(fast.subscribe, fast.now);
+}
+
 /** How long ago something began, counting. Not announced to screen readers, who would hear every second. */
 export function Elapsed({ sinceMs }: { sinceMs: number }) {
-  const now = useSyncExternalStore(fast.subscribe, fast.now);
+  const now = useNow();
   return <span title={formatExact(sinceMs)}>{formatDuration(Math.max(1000, now - sinceMs))}</span>;
 }

@@ -1,9 +1,9 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useEffect, useRef } from "react";
-import { outcomeWords } from "@/cards/words";
+import { endingOf } from "@/cards/words";
 import type { Receipt } from "@/gateway/protocol.gen";
 import { reveal } from "@/markdown/reveal";
-import { loadMoreReceipts } from "@/state/receipts";
+import { headOf, loadMoreReceipts } from "@/state/receipts";
 import { Status } from "@/ui/Status";
 import { Time } from "@/ui/Time";
 import styles from "./activity.module.css";
@@ -51,7 +51,6 @@ export function ReceiptList({ receipts, openId, hasMore, label, onOpen }: Receip
         {rows.map((row) => {
           const receipt = receipts[row.index];
           if (!receipt) return null;
-          const outcome = outcomeWords[receipt.outcome];
           return (
             <button
               key={row.key}
@@ -63,11 +62,7 @@ export function ReceiptList({ receipts, openId, hasMore, label, onOpen }: Receip
               onClick={() => onOpen(receipt.id)}
               onKeyDown={(event) => move(event, row.index)}
             >
-              <Status
-                kind={receipt.undo.undoneBy ? "undone" : outcome.kind}
-                word={receipt.undo.undoneBy ? "Undone" : outcome.word}
-                quiet
-              />
+              <Status {...endingOf(headOf(receipt))} quiet />
               <span className={styles.sentence} title={receipt.sentence}>
                 {reveal(receipt.sentence)}
               </span>

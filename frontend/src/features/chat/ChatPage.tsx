@@ -34,7 +34,7 @@ export function ChatPage({ sessionKey }: { sessionKey: string }) {
   const model = useModels((state) => modelOf(state.rows, row));
   const agent = agentName(useMainAgent());
   const detailOpen = usePlace((state) => state.detailOpen);
-  const items = useItems(transcript);
+  const items = useItems(sessionKey, transcript);
   const [editing, setEditing] = useState<{ session: string; id: string; text: string }>();
   const [receiptId, setReceiptId] = useState<string>();
   const composer = useRef<ComposerHandle>(null);
@@ -69,7 +69,7 @@ export function ChatPage({ sessionKey }: { sessionKey: string }) {
   const render = useCallback(
     (item: Item) => {
       if (item.kind === "outgoing") return <SendingRow sessionKey={sessionKey} sent={item.sent} />;
-      if (item.kind === "queued") return <QueuedRow input={item.input} />;
+      if (item.kind === "queued") return <QueuedRow sessionKey={sessionKey} input={item.input} />;
       return <RowView row={item} actions={actions} />;
     },
     [sessionKey, actions],

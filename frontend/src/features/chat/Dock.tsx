@@ -2,7 +2,7 @@ import { ApprovalCard } from "@/cards/ApprovalCard";
 import { ParkedCard } from "@/cards/ParkedCard";
 import { QuestionCard } from "@/cards/QuestionCard";
 import { openQuestions, pendingApprovals, useApprovals } from "@/state/approvals";
-import { openRunOf, useRuns } from "@/state/runs";
+import { isUnbegun, openRunOf, useRuns, waitingCount } from "@/state/runs";
 import type { Transcript } from "@/state/transcript";
 import styles from "./chat.module.css";
 import { RunStrip } from "./RunStrip";
@@ -15,6 +15,7 @@ export function Dock({ sessionKey, transcript }: { sessionKey: string; transcrip
   const waiting = pendingApprovals(approvals).filter((approval) => approval.request.sessionKey === sessionKey);
   const questions = openQuestions(approvals).filter((question) => question.sessionKey === sessionKey);
   const run = openRunOf(rows, sessionKey);
+  const behind = waitingCount(rows, sessionKey);
   const cards = waiting.length + questions.length;
   return (
     <>
@@ -30,13 +31,9 @@ export function Dock({ sessionKey, transcript }: { sessionKey: string; transcrip
           {run ? <ParkedCard run={run} /> : null}
         </section>
       ) : null}
-      {run ? (
-        <RunStrip
-          run={run}
-          live={transcript.live}
-          stopping={run.runId in stopping}
-          waiting={transcript.pending.length}
-        />
+      {/* A message that only waits its turn says so itself. */}
+      {run && !isUnbegun(run) ? (
+        <RunStrip run={run} live={transcript.live} stopping={run.runId in stopping} waiting={behind} />
       ) : null}
     </>
   );

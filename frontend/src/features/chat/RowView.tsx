@@ -78,7 +78,8 @@ function sameRow(before: { row: Row; actions: RowActions }, after: { row: Row; a
     return (
       a.approval === b.approval &&
       a.question === b.question &&
-      x.state === y.state &&
+      x.ending.kind === y.ending.kind &&
+      x.ending.word === y.ending.word &&
       x.output === y.output &&
       x.receiptId === y.receiptId &&
       x.sentence === y.sentence

@@ -1,8 +1,8 @@
 import { useEffect, useMemo } from "react";
-import { ceilingWords, gaugeWords, outcomeWords, runStatus, runWords } from "@/cards/words";
+import { ceilingWords, endingOf, gaugeWords, runStatus, runWords } from "@/cards/words";
 import type { SessionRow } from "@/gateway/protocol.gen";
 import { agentName, useMainAgent } from "@/state/agents";
-import { loadSessionReceipts, useReceipts } from "@/state/receipts";
+import { headOf, loadSessionReceipts, useReceipts } from "@/state/receipts";
 import { lastRunOf, useRuns } from "@/state/runs";
 import { Facts } from "@/ui/Facts";
 import { plural } from "@/ui/format";
@@ -63,7 +63,7 @@ export function SessionDetail({
             {receipts.map((receipt) => (
               <li key={receipt.id}>
                 <button type="button" className={styles.receipt} onClick={() => onOpenReceipt(receipt.id)}>
-                  <Status kind={outcomeWords[receipt.outcome].kind} word={outcomeWords[receipt.outcome].word} quiet />
+                  <Status {...endingOf(headOf(receipt))} quiet />
                   <span>{receipt.sentence}</span>
                 </button>
               </li>

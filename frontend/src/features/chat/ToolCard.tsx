@@ -4,21 +4,10 @@ import { toolLine } from "@/cards/words";
 import { reveal } from "@/markdown/reveal";
 import { Button } from "@/ui/Button";
 import { Exact } from "@/ui/Facts";
-import { Status } from "@/ui/Status";
+import { Status, type StatusKind } from "@/ui/Status";
 import { Elapsed } from "@/ui/Time";
-import type { ToolState, ToolView } from "./rows";
+import type { ToolView } from "./rows";
 import styles from "./tool.module.css";
-
-const words: Record<ToolState, string> = {
-  needs: "Needs you",
-  waiting: "Waiting",
-  working: "Working",
-  done: "Done",
-  failed: "Failed",
-  denied: "Denied",
-  stopped: "Not done",
-  unknown: "Unknown",
-};
 
 const shownOutput = 60_000;
 
@@ -28,6 +17,7 @@ export function ToolCard({ tool, onOpenReceipt }: { tool: ToolView; onOpenReceip
   const bodyId = useId();
   const line = toolLine(tool.name, tool.args);
   const cut = tool.output.length - shownOutput;
+  const { kind, word } = tool.ending;
   return (
     <div className={styles.tool}>
       <div className={styles.line}>
@@ -39,9 +29,9 @@ export function ToolCard({ tool, onOpenReceipt }: { tool: ToolView; onOpenReceip
           onClick={() => setOpen(!open)}
         >
           <ChevronRight aria-hidden="true" className={open ? styles.turned : undefined} />
-          <Status kind={tool.state} word={words[tool.state]} quiet />
+          <Status kind={kind} word={word} quiet />
           <span className={styles.words}>
-            {tool.sentence && tool.state !== "working" ? (
+            {tool.sentence ? (
               reveal(tool.sentence)
             ) : (
               <>
@@ -50,8 +40,8 @@ export function ToolCard({ tool, onOpenReceipt }: { tool: ToolView; onOpenReceip
             )}
           </span>
           <span className={styles.outcome}>
-            {tool.state === "working" && tool.startedAtMs ? <Elapsed sinceMs={tool.startedAtMs} /> : null}
-            {tool.state === "done" || tool.state === "working" ? null : words[tool.state]}
+            {kind === "working" && tool.startedAtMs ? <Elapsed sinceMs={tool.startedAtMs} /> : null}
+            {kind === "done" || kind === "working" ? null : word}
           </span>
         </button>
         {tool.receiptId ? (
@@ -75,11 +65,16 @@ export function ToolCard({ tool, onOpenReceipt }: { tool: ToolView; onOpenReceip
                 {cut > 0 ? <p>Only the end is shown here; the receipt has the rest.</p> : null}
               </>
             ) : (
-              <p>{tool.state === "done" ? "Nothing, and that is fine." : "Nothing yet."}</p>
+              <p>{nothingWords(kind)}</p>
             )}
           </>
         ) : null}
       </div>
     </div>
   );
+}
+
+function nothingWords(kind: StatusKind): string {
+  if (kind === "done") return "Nothing, and that is fine.";
+  return kind === "working" || kind === "waiting" || kind === "needs" ? "Nothing yet." : "Nothing.";
 }

@@ -1,14 +1,15 @@
-import type { Approval, Message, Question, Run } from "@/gateway/protocol.gen";
+import { type Ending, endingOf } from "@/cards/words";
+import type { Approval, Message, Question, ReceiptHead, Run } from "@/gateway/protocol.gen";
+import { hasEnded } from "@/state/runs";
 import type { LiveTool, Transcript } from "@/state/transcript";
-
-export type ToolState = "needs" | "waiting" | "working" | "done" | "failed" | "denied" | "stopped" | "unknown";
 
 /** One tool call as it is shown: what was asked, how far it is, what came out. */
 export interface ToolView {
   callId: string;
   name: string;
   args: unknown;
-  state: ToolState;
+  /** How far it is, or how it ended: by its receipt, as on every other screen. */
+  ending: Ending;
   output: string;
   receiptId: string | undefined;
   sentence: string | undefined;
@@ -35,6 +36,7 @@ export interface Around {
   approvals: Readonly<Record<string, Approval>>;
   questions: Readonly<Record<string, Question>>;
   runs: Readonly<Record<string, Run>>;
+  heads: Readonly<Record<string, ReceiptHead>>;
 }
 
 export function textOf(message: Message): string {
@@ -58,28 +60,19 @@ export function storedRows(transcript: Pick<Transcript, "messages" | "tools">, a
     const approval = approvals.get(callId)?.approval;
     const question = questions.get(callId);
     const run = runId ? around.runs[runId] : undefined;
-    const tool = toolView({
-      callId,
-      name,
-      args,
-      result: results.get(callId),
-      live: transcript.tools[callId],
-      approval,
-      question,
-      run,
-    });
+    const result = results.get(callId);
+    const live = transcript.tools[callId];
+    const head = around.heads[result?.receiptId ?? live?.receiptId ?? ""];
+    const tool = toolView({ callId, name, args, result, live, head, approval, question, run });
     return { kind: "tool", id: `tool:${callId}`, tool, approval, question };
   };
 
   const rows: Row[] = [];
   const shown = new Set<string>();
   const { messages } = transcript;
-  let asked: Message | undefined;
+  const { asked, last } = runsIn(messages);
   messages.forEach((message, at) => {
-    if (message.role === "user") {
-      asked = message;
-      rows.push({ kind: "user", id: message.id, message });
-    }
+    if (message.role === "user") rows.push({ kind: "user", id: message.id, message });
     if (message.role === "assistant") {
       (message.content ?? []).forEach((block, part) => {
         const id = `${message.id}:${part}`;
@@ -94,15 +87,32 @@ export function storedRows(transcript: Pick<Transcript, "messages" | "tools">, a
         }
       });
     }
-    const next = messages[at + 1];
-    if (next?.runId !== message.runId || next?.role === "user") {
-      if (at === messages.length - 1) rows.push(...unstoredTools(transcript, shown, toolRow));
-      const ended = endedRow(message, message.runId ? around.runs[message.runId] : undefined, asked);
+    if (at === messages.length - 1) rows.push(...unstoredTools(transcript, shown, toolRow));
+    const ofRun = runOf(message);
+    if (last.get(ofRun) === at) {
+      const ended = endedRow(message, message.runId ? around.runs[message.runId] : undefined, asked.get(ofRun));
       if (ended) rows.push(ended);
     }
   });
   if (messages.length === 0) rows.push(...unstoredTools(transcript, shown, toolRow));
   return rows;
+}
+
+// What a message belongs to; one without a run stands alone.
+function runOf(message: Message): string {
+  return message.runId ?? message.id;
+}
+
+// A message that waited and was stopped stands between those of the run that was at work, so a run's messages are not
+// always in one piece.
+function runsIn(messages: readonly Message[]): { asked: Map<string, Message>; last: Map<string, number> } {
+  const asked = new Map<string, Message>();
+  const last = new Map<string, number>();
+  messages.forEach((message, at) => {
+    if (message.role === "user") asked.set(runOf(message), message);
+    last.set(runOf(message), at);
+  });
+  return { asked, last };
 }
 
 // Calls that were seen starting before the message that holds them was stored.
@@ -122,34 +132,46 @@ interface ToolFacts {
   args: unknown;
   result: Message | undefined;
   live: LiveTool | undefined;
+  head: ReceiptHead | undefined;
   approval: Approval | undefined;
   question: Question | undefined;
   run: Run | undefined;
 }
 
 function toolView(facts: ToolFacts): ToolView {
-  const { callId, name, args, result, live } = facts;
+  const { callId, name, args, result, live, head } = facts;
   return {
     callId,
     name,
     args: args ?? live?.args,
-    state: toolState(facts),
+    ending: toolEnding(facts),
     output: result ? textOf(result) : (live?.output ?? ""),
-    receiptId: result?.receiptId ?? live?.receiptId,
-    sentence: live?.sentence,
+    receiptId: result?.receiptId ?? head?.id,
+    sentence: head?.sentence,
     startedAtMs: live?.startedAtMs,
   };
 }
 
-function toolState({ result, live, approval, question, run, callId }: ToolFacts): ToolState {
-  if (approval?.status === "denied") return "denied";
-  if (result) return result.isError ? "failed" : "done";
-  if (live?.finished) return live.isError ? "failed" : "done";
-  if (approval?.status === "pending" || (question && question.resolvedAtMs === undefined)) return "needs";
+const standing = {
+  denied: { kind: "denied", word: "Denied" },
+  needs: { kind: "needs", word: "Needs you" },
+  unknown: { kind: "unknown", word: "Unknown" },
+  waiting: { kind: "waiting", word: "Waiting" },
+  working: { kind: "working", word: "Working" },
+  done: { kind: "done", word: "Done" },
+  not: { kind: "stopped", word: "Not done" },
+} as const satisfies Record<string, Ending>;
+
+function toolEnding({ result, live, head, approval, question, run }: ToolFacts): Ending {
+  if (head) return endingOf(head);
+  if (approval?.status === "denied") return standing.denied;
+  // What has no receipt was never begun: arguments that made no sense, or a run that ended before.
+  if (result) return result.isError ? standing.not : standing.done;
+  if (approval?.status === "pending" || (question && question.resolvedAtMs === undefined)) return standing.needs;
   if (run?.state === "parked" && run.parkReason === "unknown")
-    return isUnknown(run, approval, live) ? "unknown" : "waiting";
-  if (run && (run.state === "stopped" || run.state === "failed" || run.state === "done")) return "stopped";
-  return live?.callId === callId ? "working" : "waiting";
+    return isUnknown(run, approval, live) ? standing.unknown : standing.waiting;
+  if (run && hasEnded(run)) return standing.not;
+  return live ? standing.working : standing.waiting;
 }
 
 // A call that was allowed says by its effect whether it is the one nobody knows about; one seen starting may be it too.
@@ -170,12 +192,15 @@ function endedRow(last: Message, run: Run | undefined, asked: Message | undefine
     return { kind: "ended", id, how: "failed", sentence, needsModel, retry: asked };
   }
   const stopped = run ? run.state === "stopped" : last.stopReason === "aborted";
+  const neverBegan = last.role === "user" && last.stopReason === "aborted";
   return stopped
     ? {
         kind: "ended",
         id,
         how: "stopped",
-        sentence: "You stopped this. What was done before stays done.",
+        sentence: neverBegan
+          ? "You stopped this before it began. Nothing was done."
+          : "You stopped this. What was done before stays done.",
         needsModel: false,
         retry: asked,
       }
