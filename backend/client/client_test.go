@@ -43,8 +43,8 @@ func open(t *testing.T) rig {
 		r.gateway.Broadcast(protocol.EventChat, protocol.ChatEvent{RunID: protocol.RunID(p.IdempotencyKey), State: protocol.ChatStateFinal})
 		return protocol.ChatSendResult{RunID: protocol.RunID(p.IdempotencyKey), Status: protocol.ChatStarted}, nil
 	})
-	gateway.Handle(r.gateway, protocol.MethodApprovalList, func(context.Context, gateway.Caller, protocol.ApprovalListParams) (protocol.ApprovalList, error) {
-		return protocol.ApprovalList{}, nil
+	gateway.Handle(r.gateway, protocol.MethodApprovalList, func(context.Context, gateway.Caller, protocol.ApprovalListParams) ([]protocol.Approval, error) {
+		return nil, nil
 	})
 	if r.socket, err = r.gateway.ListenSocket(r.path); err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestADevicePairsWithATicketAndMayDecide(t *testing.T) {
 		if !slices.Contains(c.Hello().Auth.Scopes, protocol.ScopeApprovals) {
 			t.Errorf("with ticket %q the scopes are %v", bootstrap, c.Hello().Auth.Scopes)
 		}
-		if err := c.Call(t.Context(), protocol.MethodApprovalList, protocol.ApprovalListParams{}, &protocol.ApprovalList{}); err != nil {
+		if err := c.Call(t.Context(), protocol.MethodApprovalList, protocol.ApprovalListParams{}, &[]protocol.Approval{}); err != nil {
 			t.Error(err)
 		}
 		if err := c.Close(); err != nil {

@@ -112,8 +112,6 @@ func (g *Gateway) answerFor(m protocol.Method, err error) *protocol.Error {
 		return answer
 	}
 	switch {
-	case errors.Is(err, protocol.ErrBadSessionKey):
-		return invalid("", protocol.ErrBadSessionKey.Error())
 	case g.ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return stoppingError()
 	case errors.Is(err, context.DeadlineExceeded):

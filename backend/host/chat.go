@@ -18,23 +18,8 @@ import (
 	"countersign/backend/store"
 )
 
-// parseKey understands a session key; agentID, when given, owns a bare one.
-func parseKey(raw string, agentID protocol.AgentID) (protocol.SessionKey, error) {
-	key, _, err := protocol.ParseSessionKey(raw)
-	if err != nil {
-		return "", invalid(err.Error())
-	}
-	if agentID == "" || agentID == key.Agent() {
-		return key, nil
-	}
-	if string(key) == raw || !protocol.ValidAgentID(agentID) {
-		return "", invalid("The session key belongs to another agent than agentId says.")
-	}
-	return protocol.NewSessionKey(agentID, raw), nil
-}
-
 func (h *Host) chatSend(ctx context.Context, c gateway.Caller, p protocol.ChatSendParams) (protocol.ChatSendResult, error) {
-	key, err := parseKey(p.SessionKey, p.AgentID)
+	key, err := h.keyOf(ctx, p.SessionKey, p.AgentID)
 	if err != nil {
 		return protocol.ChatSendResult{}, err
 	}
@@ -73,7 +58,7 @@ const (
 )
 
 func (h *Host) chatHistory(ctx context.Context, _ gateway.Caller, p protocol.ChatHistoryParams) (protocol.ChatHistory, error) {
-	key, err := parseKey(p.SessionKey, p.AgentID)
+	key, err := h.keyOf(ctx, p.SessionKey, p.AgentID)
 	if err != nil {
 		return protocol.ChatHistory{}, err
 	}
@@ -155,7 +140,7 @@ func trim(out *protocol.ChatHistory) {
 }
 
 func (h *Host) chatAbort(ctx context.Context, c gateway.Caller, p protocol.ChatAbortParams) (protocol.ChatAbortResult, error) {
-	key, err := parseKey(p.SessionKey, p.AgentID)
+	key, err := h.keyOf(ctx, p.SessionKey, p.AgentID)
 	if err != nil {
 		return protocol.ChatAbortResult{}, err
 	}
@@ -224,7 +209,7 @@ func (h *Host) sessionsList(ctx context.Context, _ gateway.Caller, p protocol.Se
 
 func (h *Host) sessionsDescribe(ctx context.Context, _ gateway.Caller, p protocol.SessionsDescribeParams) (protocol.SessionsDescribeResult, error) {
 	var out protocol.SessionsDescribeResult
-	key, err := parseKey(p.Key, p.AgentID)
+	key, err := h.keyOf(ctx, p.Key, p.AgentID)
 	if err != nil {
 		return out, err
 	}
@@ -267,7 +252,7 @@ func (h *Host) sessionsCreate(ctx context.Context, c gateway.Caller, p protocol.
 	if raw == "" {
 		raw = string(protocol.NewSessionKey(agentID, newID()))
 	}
-	key, err := parseKey(raw, p.AgentID)
+	key, err := h.keyOf(ctx, raw, p.AgentID)
 	if err != nil {
 		return protocol.SessionsCreateResult{}, err
 	}
@@ -321,7 +306,7 @@ func (h *Host) createSession(ctx context.Context, key protocol.SessionKey, p pro
 const maxLabel = 200
 
 func (h *Host) sessionsPatch(ctx context.Context, _ gateway.Caller, p protocol.SessionsPatchParams) (protocol.SessionsPatchResult, error) {
-	key, err := parseKey(p.Key, "")
+	key, err := h.keyOf(ctx, p.Key, "")
 	if err != nil {
 		return protocol.SessionsPatchResult{}, err
 	}
@@ -346,7 +331,7 @@ func (h *Host) sessionsPatch(ctx context.Context, _ gateway.Caller, p protocol.S
 }
 
 func (h *Host) sessionsReset(ctx context.Context, c gateway.Caller, p protocol.SessionsResetParams) (protocol.SessionsResetResult, error) {
-	key, err := parseKey(p.Key, "")
+	key, err := h.keyOf(ctx, p.Key, "")
 	if err != nil {
 		return protocol.SessionsResetResult{}, err
 	}
@@ -362,7 +347,7 @@ func (h *Host) sessionsReset(ctx context.Context, c gateway.Caller, p protocol.S
 }
 
 func (h *Host) sessionsDelete(ctx context.Context, c gateway.Caller, p protocol.SessionsDeleteParams) (protocol.SessionsDeleteResult, error) {
-	key, err := parseKey(p.Key, "")
+	key, err := h.keyOf(ctx, p.Key, "")
 	if err != nil {
 		return protocol.SessionsDeleteResult{}, err
 	}

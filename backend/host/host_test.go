@@ -20,8 +20,8 @@ func TestTheWholeMainJob(t *testing.T) {
 	r := newRig(t)
 	c := r.window()
 	run := chat(c, "write notes.md: buy milk")
-	list := call[protocol.ApprovalList](c, protocol.MethodApprovalList, protocol.ApprovalListParams{})
-	if len(list.Approvals) != 1 || list.Approvals[0].Request.Sentence == "" {
+	list := call[[]protocol.Approval](c, protocol.MethodApprovalList, protocol.ApprovalListParams{})
+	if len(list) != 1 || list[0].Request.Sentence == "" {
 		t.Fatalf("asked %+v", list)
 	}
 	if run = allow(c, run); run.State != protocol.RunDone {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"countersign/backend/approval"
 	"countersign/backend/effect"
@@ -96,20 +97,28 @@ func (h *Host) status(ctx context.Context, c gateway.Caller, _ protocol.StatusPa
 	return out, err
 }
 
-func (h *Host) approvalList(ctx context.Context, _ gateway.Caller, p protocol.ApprovalListParams) (protocol.ApprovalList, error) {
-	var out protocol.ApprovalList
+func (h *Host) approvalList(ctx context.Context, _ gateway.Caller, p protocol.ApprovalListParams) (out []protocol.Approval, err error) {
+	var key protocol.SessionKey
+	if p.SessionKey != "" {
+		if key, err = h.keyOf(ctx, p.SessionKey, ""); err != nil {
+			return nil, err
+		}
+	}
 	limit := p.Limit
 	if limit <= 0 || limit > 500 {
 		limit = 200
 	}
-	err := h.db.Read(ctx, func(tx *store.ReadTx) (err error) {
+	err = h.db.Read(ctx, func(tx *store.ReadTx) (err error) {
 		if p.All {
-			out.Approvals, err = approval.List(tx, protocol.SessionKey(p.SessionKey), limit)
+			out, err = approval.List(tx, key, limit)
 			return err
 		}
-		out.Approvals, err = approval.Pending(tx, "")
+		out, err = approval.Pending(tx, "")
 		return err
 	})
+	if key != "" {
+		out = slices.DeleteFunc(out, func(a protocol.Approval) bool { return a.Request.SessionKey != key })
+	}
 	return out, err
 }
 
@@ -175,9 +184,9 @@ func (h *Host) runsList(ctx context.Context, _ gateway.Caller, p protocol.RunsLi
 	out := protocol.RunsList{Runs: []protocol.Run{}}
 	f := queue.Filter{OpenOnly: p.Open, Limit: min(max(p.Limit, 0), 500)}
 	if p.SessionKey != "" {
-		key, _, err := protocol.ParseSessionKey(p.SessionKey)
+		key, err := h.keyOf(ctx, p.SessionKey, "")
 		if err != nil {
-			return out, invalid(err.Error())
+			return out, err
 		}
 		f.SessionKey = key
 	}
@@ -226,9 +235,9 @@ func (h *Host) runsResume(ctx context.Context, c gateway.Caller, p protocol.Runs
 
 func (h *Host) receiptsList(ctx context.Context, _ gateway.Caller, p protocol.ReceiptsListParams) (protocol.ReceiptsList, error) {
 	if p.SessionKey != "" {
-		key, _, err := protocol.ParseSessionKey(p.SessionKey)
+		key, err := h.keyOf(ctx, p.SessionKey, "")
 		if err != nil {
-			return protocol.ReceiptsList{}, invalid(err.Error())
+			return protocol.ReceiptsList{}, err
 		}
 		p.SessionKey = string(key)
 	}

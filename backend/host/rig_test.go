@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"countersign/backend/host"
 	"countersign/backend/protocol"
 	"countersign/backend/secret"
+	"countersign/backend/store"
 )
 
 // ring is a keychain in memory.
@@ -103,6 +105,18 @@ func (r *rig) open() {
 func (r *rig) close() {
 	if err := r.h.Close(context.Background()); err != nil {
 		r.t.Error(err)
+	}
+}
+
+// store writes into the data directory while no host runs on it.
+func (r *rig) store(fn func(*store.Tx) error) {
+	r.t.Helper()
+	db, err := store.Open(r.t.Context(), store.Options{Path: filepath.Join(r.o.Home, "state.db"), Schemas: host.Schemas(), Format: host.SchemaFormat, Logger: r.o.Logger})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := errors.Join(db.Write(r.t.Context(), fn), db.Close()); err != nil {
+		r.t.Fatal(err)
 	}
 }
 

@@ -1,9 +1,12 @@
 package host_test
 
 import (
+	"strings"
 	"testing"
 
 	"countersign/backend/protocol"
+	"countersign/backend/session"
+	"countersign/backend/store"
 )
 
 func TestASessionIsDescribedAlone(t *testing.T) {
@@ -22,6 +25,54 @@ func TestASessionIsDescribedAlone(t *testing.T) {
 	if e := refused(c, protocol.MethodSessionsDescribe, protocol.SessionsDescribeParams{Key: ""}); e.Code != protocol.CodeInvalidRequest {
 		t.Errorf("no key was answered %+v", e)
 	}
+}
+
+func TestOneConversationHasOneKeyHoweverItIsSpelt(t *testing.T) {
+	c := newRig(t).window()
+	chat(c, "say hi")
+	for _, spelling := range []string{"main", "MAIN", " Agent:Main:MAIN "} {
+		history := call[protocol.ChatHistory](c, protocol.MethodChatHistory, protocol.ChatHistoryParams{SessionKey: spelling})
+		if history.SessionKey != "agent:main:main" || len(history.Messages) != 2 {
+			t.Errorf("%q is %q with %d messages", spelling, history.SessionKey, len(history.Messages))
+		}
+	}
+	for m, params := range map[protocol.Method]any{
+		protocol.MethodChatSend:       protocol.ChatSendParams{SessionKey: "../../x", Message: "hi", IdempotencyKey: freshKey()},
+		protocol.MethodChatHistory:    protocol.ChatHistoryParams{SessionKey: "agent:main:main:evil"},
+		protocol.MethodSessionsCreate: protocol.SessionsCreateParams{Key: "agent:main:a/b"},
+		protocol.MethodApprovalList:   protocol.ApprovalListParams{All: true, SessionKey: "a b"},
+	} {
+		if e := refused(c, m, params); e.Code != protocol.CodeInvalidRequest || !strings.HasPrefix(e.Message, "This session key is not valid.") {
+			t.Errorf("%s: %+v", m, e)
+		}
+	}
+	if list := call[protocol.SessionsList](c, protocol.MethodSessionsList, protocol.SessionsListParams{}); list.Count != 1 {
+		t.Errorf("there are %d conversations", list.Count)
+	}
+}
+
+// Before keys had a grammar a conversation could have any name. It is neither
+// lost nor mistaken for its namesake.
+func TestAConversationWithAFormerKeyStaysWithinReach(t *testing.T) {
+	r := newRig(t)
+	r.close()
+	for _, key := range []protocol.SessionKey{"agent:main:Notes of May", "agent:main:NOTES"} {
+		r.store(func(tx *store.Tx) error {
+			_, err := session.GetOrCreate(tx, key, protocol.SessionID("id of "+key), 1)
+			return err
+		})
+	}
+	r.open()
+	c := r.window()
+	chat(c, "say hi")
+	for raw, want := range map[string]protocol.SessionKey{
+		"agent:main:Notes of May": "agent:main:Notes of May", "Notes of May": "agent:main:Notes of May", "NOTES": "agent:main:NOTES", "notes": "agent:main:notes",
+	} {
+		if history := call[protocol.ChatHistory](c, protocol.MethodChatHistory, protocol.ChatHistoryParams{SessionKey: raw}); history.SessionKey != want {
+			t.Errorf("%q is %q, not %q", raw, history.SessionKey, want)
+		}
+	}
+	call[protocol.SessionsDeleteResult](c, protocol.MethodSessionsDelete, protocol.SessionsDeleteParams{Key: "agent:main:Notes of May"})
 }
 
 func TestSubscribingSaysWhatHoldsAndListsWhenAsked(t *testing.T) {

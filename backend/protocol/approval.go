@@ -90,16 +90,12 @@ type TaintSource struct {
 	Passage string `json:"passage,omitempty"`
 }
 
-// ApprovalListParams filters approvals. Without All only pending ones come.
+// ApprovalListParams filters approvals; they come oldest first. All, SessionKey
+// and Limit are our own: without All only pending ones come.
 type ApprovalListParams struct {
 	All        bool   `json:"all,omitempty"`
 	SessionKey string `json:"sessionKey,omitempty"`
 	Limit      int    `json:"limit,omitempty"`
-}
-
-// ApprovalList is approvals, oldest first.
-type ApprovalList struct {
-	Approvals []Approval `json:"approvals"`
 }
 
 // ApprovalGetParams names an approval; a unique prefix of the id is enough.

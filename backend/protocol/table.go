@@ -38,7 +38,7 @@ func Calls() []Call {
 		call[ModelsRemoveParams, OKResult](MethodModelsRemove),
 		call[Empty, ModelsFound](MethodModelsFound),
 		call[ModelsTestParams, ModelsTestResult](MethodModelsTest),
-		call[ApprovalListParams, ApprovalList](MethodApprovalList),
+		call[ApprovalListParams, []Approval](MethodApprovalList),
 		call[ApprovalGetParams, Approval](MethodApprovalGet),
 		call[ApprovalResolveParams, ApprovalResolveResult](MethodApprovalResolve),
 		call[QuestionListParams, QuestionList](MethodQuestionList),

@@ -15,10 +15,11 @@ func approvalsCommand(g *globals) *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List what waits", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			out, err := ask[protocol.ApprovalList](cmd.Context(), g, reading(), protocol.MethodApprovalList, protocol.ApprovalListParams{All: all})
+			found, err := ask[[]protocol.Approval](cmd.Context(), g, reading(), protocol.MethodApprovalList, protocol.ApprovalListParams{All: all})
 			if err != nil {
 				return err
 			}
+			out := approvalList{Approvals: found}
 			return show(cmd, g, out, func(w io.Writer) { approvalTable(w, out.Approvals) })
 		},
 	}
@@ -28,6 +29,11 @@ func approvalsCommand(g *globals) *cobra.Command {
 	deny.Flags().StringVar(&reason, "reason", "", "why; the agent is told")
 	cmd.AddCommand(list, decideCommand(g, "allow ID", "Allow it once", protocol.AllowOnce, &reason), deny)
 	return cmd
+}
+
+// approvalList is what list prints with --json.
+type approvalList struct {
+	Approvals []protocol.Approval `json:"approvals"`
 }
 
 func approvalTable(w io.Writer, list []protocol.Approval) {

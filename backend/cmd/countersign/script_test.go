@@ -111,11 +111,11 @@ func inScript[R any](ts *testscript.TestScript, m protocol.Method, params any) R
 
 // approval sets $APPROVAL to the id of what waits.
 func firstApproval(ts *testscript.TestScript, _ bool, _ []string) {
-	list := inScript[protocol.ApprovalList](ts, protocol.MethodApprovalList, protocol.ApprovalListParams{})
-	if len(list.Approvals) == 0 {
+	list := inScript[[]protocol.Approval](ts, protocol.MethodApprovalList, protocol.ApprovalListParams{})
+	if len(list) == 0 {
 		ts.Fatalf("nothing waits")
 	}
-	ts.Setenv("APPROVAL", string(list.Approvals[0].ID))
+	ts.Setenv("APPROVAL", string(list[0].ID))
 }
 
 // receipt sets $RECEIPT to the id of the newest receipt.

@@ -121,9 +121,9 @@ func (w *world) say(session protocol.SessionKey, key protocol.RunID, text string
 
 func (w *world) decide(run protocol.RunID, d protocol.Decision) {
 	w.t.Helper()
-	var list protocol.ApprovalList
+	var list []protocol.Approval
 	w.call(protocol.MethodApprovalList, protocol.ApprovalListParams{}, &list)
-	for _, a := range list.Approvals {
+	for _, a := range list {
 		if a.Request.RunID == run {
 			w.call(protocol.MethodApprovalResolve, protocol.ApprovalResolveParams{ID: a.ID, Decision: d}, &protocol.ApprovalResolveResult{})
 			w.account.Decided = append(w.account.Decided, invariant.Decided{Approval: a.ID, Decision: d})

@@ -100,7 +100,7 @@ func TestOpenClawsTerminalMayAskAndStopButNotDecide(t *testing.T) {
 	o, h := newOpenClaw(t), startHost(t)
 	term := openTerminal(t, o, h, "b", "write notes.md: buy milk")
 	waiting := func() []protocol.Approval {
-		return decode[protocol.ApprovalList](t, h.must("approvals", "list", "--json")).Approvals
+		return decode[struct{ Approvals []protocol.Approval }](t, h.must("approvals", "list", "--json")).Approvals
 	}
 	until(t, "a question", func() bool { return len(waiting()) == 1 }, term.screen)
 	if got := waiting()[0].Request; got.Tool != "write" || got.SessionKey != "agent:main:b" {

@@ -294,16 +294,14 @@ export interface TaintSource {
   passage?: string;
 }
 
-/** ApprovalListParams filters approvals. Without All only pending ones come. */
+/**
+ * ApprovalListParams filters approvals; they come oldest first. All, SessionKey
+ * and Limit are our own: without All only pending ones come.
+ */
 export interface ApprovalListParams {
   all?: boolean;
   sessionKey?: string;
   limit?: number;
-}
-
-/** ApprovalList is approvals, oldest first. */
-export interface ApprovalList {
-  approvals: Approval[];
 }
 
 /** ApprovalGetParams names an approval; a unique prefix of the id is enough. */
@@ -1012,9 +1010,6 @@ export interface ErrorDetails {
  */
 export type AgentID = ID<"AgentID">;
 
-/** SessionKey names a conversation: "agent:<agentId>:<scope>". */
-export type SessionKey = ID<"SessionKey">;
-
 /**
  * SessionID names one transcript window of a session; a reset gives a session a
  * new one while its key stays.
@@ -1047,6 +1042,21 @@ export type DeviceID = ID<"DeviceID">;
 
 /** ConnID names one connection of a client. */
 export type ConnID = ID<"ConnID">;
+
+/**
+ * SessionKey names a conversation: "agent:<agentId>:<scope>". What
+ * ParseSessionKey returns has this shape, in lower case:
+ *
+ * 	scope   = "main" [ ":thread:" segment ]
+ * 	        | segment *( ":" segment )      the first one neither "main" nor "agent"
+ * 	segment = 1*( a-z 0-9 _ @ + = ! # ~ % - . ), not beginning with a dot
+ *
+ * Protocol v4 takes nearly anything for a scope. Here a key is shown, typed and
+ * compared by people, so that two keys never look alike and none looks like a
+ * path. Identifiers whose case matters, such as a room's, are encoded by whoever
+ * makes a key of them.
+ */
+export type SessionKey = ID<"SessionKey">;
 
 /** MaxSessionKey is the longest session key in bytes (protocol v4: 512). */
 export const MAX_SESSION_KEY = 512;
@@ -2146,7 +2156,7 @@ export interface Calls {
   "models.remove": [params: ModelsRemoveParams, result: OKResult];
   "models.found": [params: Empty, result: ModelsFound];
   "models.test": [params: ModelsTestParams, result: ModelsTestResult];
-  "exec.approval.list": [params: ApprovalListParams, result: ApprovalList];
+  "exec.approval.list": [params: ApprovalListParams, result: Approval[]];
   "exec.approval.get": [params: ApprovalGetParams, result: Approval];
   "exec.approval.resolve": [params: ApprovalResolveParams, result: ApprovalResolveResult];
   "question.list": [params: QuestionListParams, result: QuestionList];

@@ -70,7 +70,7 @@ export async function loadApprovals(): Promise<void> {
       call("question.list", { all: true }),
     ]);
     useApprovals.setState((state) => ({
-      approvals: newest(state.approvals, approvals.approvals ?? []),
+      approvals: newest(state.approvals, approvals ?? []),
       questions: newest(state.questions, questions.questions ?? []),
       load: loaded,
     }));

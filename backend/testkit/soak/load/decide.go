@@ -56,11 +56,11 @@ func (d *decider) work(ctx context.Context, seed uint64) (err error) {
 
 // waiting decides what waited when this connection began.
 func (d *decider) waiting(ctx context.Context) error {
-	var list protocol.ApprovalList
+	var list []protocol.Approval
 	if err := d.conn.Call(ctx, protocol.MethodApprovalList, protocol.ApprovalListParams{}, &list); err != nil {
 		return err
 	}
-	for _, a := range list.Approvals {
+	for _, a := range list {
 		if err := d.decide(ctx, a); err != nil {
 			return err
 		}
