@@ -58,6 +58,8 @@ type desktop interface {
 	Ask(title, message string) bool
 	// Tell shows a message and waits until it is closed.
 	Tell(title, message string)
+	// ChooseFolder shows the system's own folder chooser and returns the whole path; empty when the owner chose none.
+	ChooseFolder(title string) (string, error)
 	// Quit ends the window's loop. It may be called from any goroutine.
 	Quit()
 }

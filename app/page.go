@@ -18,7 +18,8 @@ var (
 	errClosing = errors.New("the host is closing")
 )
 
-// Page is what the window's page can call: a line of frames to the gateway, and its sign of life. Every exported
+// Page is what the window's page can call: a line of frames to the gateway, the system's folder chooser, and its sign of
+// life. Every exported
 // method here is reachable from the page, so there are no others. Its methods are safe for concurrent use.
 type Page struct {
 	p *pageCore
@@ -29,6 +30,8 @@ type pageCore struct {
 	log  *slog.Logger
 	emit func(name string, data ...any)
 	beat func()
+	// choose asks the owner for a folder.
+	choose func() (string, error)
 
 	ready chan struct{} // closed once serve and ctx are set, or the host could not open
 
@@ -40,8 +43,8 @@ type pageCore struct {
 	lines sync.WaitGroup
 }
 
-func newPage(log *slog.Logger, emit func(string, ...any), beat func()) *Page {
-	return &Page{&pageCore{log: log, emit: emit, beat: beat, ready: make(chan struct{})}}
+func newPage(log *slog.Logger, emit func(string, ...any), beat func(), choose func() (string, error)) *Page {
+	return &Page{&pageCore{log: log, emit: emit, beat: beat, choose: choose, ready: make(chan struct{})}}
 }
 
 // start lets lines open. ctx ends them.
@@ -147,6 +150,10 @@ func (p *Page) Close(id string) {
 		p.p.forget(c)
 	}
 }
+
+// ChooseFolder shows the system's folder chooser and returns the whole path; empty when the owner chose none. It opens
+// nothing to the agent: what was chosen is only a path, which the page shows and the gateway checks.
+func (p *Page) ChooseFolder() (string, error) { return p.p.choose() }
 
 // Heartbeat is the page's sign of life.
 func (p *Page) Heartbeat() { p.p.beat() }

@@ -57,7 +57,7 @@ func echo(ctx context.Context, t Transport) error {
 func startPage(t *testing.T, serve func(context.Context, Transport) error) (*Page, *fakePage) {
 	t.Helper()
 	f := &fakePage{}
-	p := newPage(slog.New(slog.DiscardHandler), f.emit, func() {})
+	p := newPage(slog.New(slog.DiscardHandler), f.emit, func() {}, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	p.p.start(ctx, serve)
 	t.Cleanup(func() { cancel(); p.p.stop() })
@@ -227,7 +227,7 @@ func TestLargeFramesAreHeldBackByTheirBytes(t *testing.T) {
 
 func TestOpenWaitsForTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPage(slog.New(slog.DiscardHandler), func(string, ...any) {}, func() {})
+		p := newPage(slog.New(slog.DiscardHandler), func(string, ...any) {}, func() {}, nil)
 		opened := make(chan error, 1)
 		go func() {
 			_, err := p.Open()

@@ -26,6 +26,7 @@ const (
 	saysName    = "Countersign"
 	saysNoTray  = "This desktop shows no tray icons, so Countersign cannot wait there. Closing the window will ask you whether to keep it running; starting Countersign again always brings the window back."
 	asksClose   = "There is no tray here to wait in. Quit Countersign?\n\nNo keeps it at work, minimised. Yes quits it; nothing is lost, and what waits is kept."
+	asksFolder  = "Choose a folder for your agent"
 	saysGone    = "That question is no longer open. Nothing was changed by your click."
 	saysFailed  = "Your answer could not be given, and nothing was changed. The window shows what waits."
 	saysTaken   = "Countersign already runs on this data directory, but without a window: perhaps as \"countersign serve\". Your data is safe. Open its page in a browser, or stop it and start Countersign again."
@@ -68,7 +69,7 @@ func newShell(log *slog.Logger, trayPath string, newNotifier func(opened func(st
 	s := &shell{log: log, once: once, noted: map[string]bool{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.beat = &heartbeat{ask: s.askPage}
-	s.page = newPage(log, s.emit, s.beat.beat)
+	s.page = newPage(log, s.emit, s.beat.beat, s.chooseFolder)
 	s.tray = newTray(trayPath, log, s.clicked, s.watching)
 	s.note = newNotifier(func(key string) { s.reveal(key) })
 	return s
@@ -85,6 +86,15 @@ func (s *shell) emit(name string, data ...any) {
 	if w := s.window(); w != nil {
 		w.Emit(name, data...)
 	}
+}
+
+// chooseFolder asks the owner for a folder; without a window there is nobody to ask.
+func (s *shell) chooseFolder() (string, error) {
+	w := s.window()
+	if w == nil {
+		return "", errClosing
+	}
+	return w.ChooseFolder(asksFolder)
 }
 
 func (s *shell) askPage() {

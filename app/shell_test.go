@@ -42,6 +42,10 @@ func (d *fakeDesktop) Exec(string) {
 }
 func (d *fakeDesktop) Emit(name string, data ...any) { d.note(fmt.Sprint(name, data)) }
 func (d *fakeDesktop) Ask(string, string) bool       { d.note("ask"); return !d.keep }
+func (d *fakeDesktop) ChooseFolder(title string) (string, error) {
+	d.note("choose:" + title)
+	return "/home/sam/Documents", nil
+}
 func (d *fakeDesktop) Tell(_ string, message string) { d.note("tell:" + message) }
 
 // fakeNotes keeps what is on screen.
@@ -315,5 +319,18 @@ func TestWhatWasSaidIsRemembered(t *testing.T) {
 	}
 	if newSaid(dir, log).First("a") {
 		t.Error("a is said twice")
+	}
+}
+
+func TestThePageGetsAPathFromTheSystemsChooserAndNothingElse(t *testing.T) {
+	r := newRig(t)
+	path, err := r.page.ChooseFolder()
+	if err != nil || path != "/home/sam/Documents" || r.desk.all() != "choose:"+asksFolder {
+		t.Errorf("chose %q, %v; the desktop was asked to %s", path, err, r.desk.all())
+	}
+	windowless := newShell(slog.New(slog.DiscardHandler), "/nonexistent", func(func(string)) notify.Notifier { return r.notes }, never{})
+	t.Cleanup(windowless.end)
+	if path, err := windowless.page.ChooseFolder(); !errors.Is(err, errClosing) || path != "" {
+		t.Errorf("without a window it answers %q, %v", path, err)
 	}
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"log/slog"
 
@@ -86,22 +87,41 @@ func (d *wailsDesktop) Tell(title, message string) {
 	d.dialog(runtime.MessageDialogOptions{Type: runtime.InfoDialog, Title: title, Message: message})
 }
 
-// dialog waits for the answer, but not beyond the end of the window's loop, after which none comes. The goroutine left
-// behind then ends with the process.
 func (d *wailsDesktop) dialog(o runtime.MessageDialogOptions) string {
-	answer := make(chan string, 1)
+	text, err := d.wait(func() (string, error) { return runtime.MessageDialog(d.ctx, o) })
+	if err != nil {
+		return err.Error()
+	}
+	return text
+}
+
+func (d *wailsDesktop) ChooseFolder(title string) (string, error) {
+	path, err := d.wait(func() (string, error) {
+		return runtime.OpenDirectoryDialog(d.ctx, runtime.OpenDialogOptions{Title: title, CanCreateDirectories: true})
+	})
+	if err != nil {
+		return "", fmt.Errorf("choose folder: %w", err)
+	}
+	return path, nil
+}
+
+// wait waits for the answer of a dialog, but not beyond the end of the window's loop, after which none comes. The
+// goroutine left behind then ends with the process.
+func (d *wailsDesktop) wait(ask func() (string, error)) (string, error) {
+	type reply struct {
+		text string
+		err  error
+	}
+	answer := make(chan reply, 1)
 	go func() {
-		text, err := runtime.MessageDialog(d.ctx, o)
-		if err != nil {
-			text = err.Error()
-		}
-		answer <- text
+		text, err := ask()
+		answer <- reply{text, err}
 	}()
 	select {
-	case text := <-answer:
-		return text
+	case r := <-answer:
+		return r.text, r.err
 	case <-d.ended:
-		return ""
+		return "", nil
 	}
 }
 

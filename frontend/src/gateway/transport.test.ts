@@ -15,6 +15,7 @@ function setUp() {
     Send: vi.fn(async () => undefined),
     Ack: vi.fn(async () => undefined),
     Close: vi.fn(async () => undefined),
+    ChooseFolder: vi.fn(async () => ""),
     Heartbeat: vi.fn(async () => undefined),
   } satisfies WailsPage;
   const runtime: WailsRuntime = {

@@ -11,6 +11,7 @@ const page = {
   Send: async () => {},
   Ack: async () => {},
   Close: async () => {},
+  ChooseFolder: async () => "/home/sam/Documents",
   Heartbeat: async () => {},
 };
 

@@ -9,6 +9,7 @@ export interface WailsPage {
   Send(connId: string, order: number, frame: string): Promise<void>;
   Ack(connId: string, received: number): Promise<void>;
   Close(connId: string): Promise<void>;
+  ChooseFolder(): Promise<string>;
   Heartbeat(): Promise<void>;
 }
 
@@ -29,6 +30,12 @@ export function nativeWindow(): { page: WailsPage; runtime: WailsRuntime } | und
 /** Calls back when the tray or a notification asks for what waits. In a browser it never does. */
 export function watchAsked(asked: () => void): () => void {
   return nativeWindow()?.runtime.EventsOn("show-approval", asked) ?? (() => {});
+}
+
+/** Asks for a folder with the system's own chooser; nothing in a browser, which has none that tells a path. */
+export function folderChooser(): (() => Promise<string>) | undefined {
+  const native = nativeWindow();
+  return native ? () => native.page.ChooseFolder() : undefined;
 }
 
 const openable = /^(https?:|mailto:)/i;

@@ -6,11 +6,13 @@ interface FieldProps {
   hint?: string | undefined;
   /** What is wrong with the value, and what would be right. */
   error?: string | undefined;
+  /** A button that helps to fill it in. */
+  beside?: ReactNode;
   children: (ids: { id: string; describedBy: string | undefined; invalid: boolean }) => ReactNode;
 }
 
 /** A label, its control, and the sentence under it. */
-export function Field({ label, hint, error, children }: FieldProps) {
+export function Field({ label, hint, error, beside, children }: FieldProps) {
   const id = useId();
   const noteId = `${id}-note`;
   const note = error ?? hint;
@@ -19,7 +21,10 @@ export function Field({ label, hint, error, children }: FieldProps) {
       <label htmlFor={id} className={styles.label}>
         {label}
       </label>
-      {children({ id, describedBy: note ? noteId : undefined, invalid: error !== undefined })}
+      <div className={styles.line}>
+        {children({ id, describedBy: note ? noteId : undefined, invalid: error !== undefined })}
+        {beside}
+      </div>
       {note ? (
         <p id={noteId} className={error ? styles.error : styles.hint}>
           {note}
@@ -33,13 +38,14 @@ interface TextFieldProps extends Omit<InputHTMLAttributes<HTMLInputElement>, "id
   label: string;
   hint?: string | undefined;
   error?: string | undefined;
+  beside?: ReactNode;
   ref?: Ref<HTMLInputElement>;
 }
 
 /** One line of text with its label. */
-export function TextField({ label, hint, error, className, ...rest }: TextFieldProps) {
+export function TextField({ label, hint, error, beside, className, ...rest }: TextFieldProps) {
   return (
-    <Field label={label} hint={hint} error={error}>
+    <Field label={label} hint={hint} error={error} beside={beside}>
       {({ id, describedBy, invalid }) => (
         <input
           id={id}

@@ -1,5 +1,6 @@
 import { FolderOpen } from "lucide-react";
 import { useState } from "react";
+import { FolderField } from "@/cards/FolderField";
 import { sentenceOf } from "@/gateway/calls";
 import type { AgentRow } from "@/gateway/protocol.gen";
 import { enterHandlers, useImeGuard } from "@/platform/ime";
@@ -51,13 +52,7 @@ export function NameAgent({ agent, onBack, onDone, onProblem }: NameAgentProps) 
         onChange={(event) => setName(event.target.value)}
         {...keys}
       />
-      <TextField
-        label="Folder"
-        hint="Made for you if it is not there yet"
-        value={folder}
-        onChange={(event) => setFolder(event.target.value)}
-        {...keys}
-      />
+      <FolderField hint="Made for you if it is not there yet" value={folder} onChange={setFolder} {...keys} />
       <div className={styles.actions}>
         <Button kind="quiet" onClick={onBack}>
           Back

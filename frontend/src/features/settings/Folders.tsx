@@ -1,10 +1,10 @@
 import { FolderOpen, FolderPlus } from "lucide-react";
 import { type SubmitEvent, useEffect, useState } from "react";
+import { FolderField } from "@/cards/FolderField";
 import type { Folder } from "@/gateway/protocol.gen";
 import { addFolder, loadFolders, removeFolder, useSettings } from "@/state/settings";
 import { Button } from "@/ui/Button";
 import { Confirm } from "@/ui/Confirm";
-import { TextField } from "@/ui/Field";
 import { Card, Row, Section } from "@/ui/Page";
 import { Switch } from "@/ui/Switch";
 import { attempt } from "./change";
@@ -69,13 +69,7 @@ function AddFolder() {
   return (
     <Section title="Add a folder">
       <form className={styles.narrow} onSubmit={submit}>
-        <TextField
-          label="Folder"
-          placeholder="/home/you/Documents/project"
-          hint="The whole path"
-          value={path}
-          onChange={(event) => setPath(event.target.value)}
-        />
+        <FolderField placeholder="/home/you/Documents/project" hint="The whole path" value={path} onChange={setPath} />
         <Switch
           label="It may change files there"
           hint="Still asked each time. Off means reading only."
