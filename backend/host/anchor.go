@@ -142,13 +142,13 @@ func (h *Host) verifyReceipts(ctx context.Context, _ gateway.Caller, _ protocol.
 func verifySentence(r protocol.ReceiptsVerifyResult) string {
 	switch r.Anchor {
 	case "differs":
-		return "Receipts are missing at the end, or were exchanged: the chain does not reach the mark kept in your keychain."
+		return "Receipts are missing at the end, or were exchanged: the chain does not reach the mark that is kept with your keys."
 	case "matches":
-		return fmt.Sprintf("All %d receipts are whole and in order, and the mark in your keychain fits.", r.Count)
+		return fmt.Sprintf("All %d receipts are whole and in order, and the mark that is kept with your keys fits.", r.Count)
 	case "missing":
-		return fmt.Sprintf("All %d receipts are whole and in order. No mark is kept in your keychain yet.", r.Count)
+		return fmt.Sprintf("All %d receipts are whole and in order. No mark is kept with your keys yet, so a cut at the end would not be seen.", r.Count)
 	}
-	return fmt.Sprintf("All %d receipts are whole and in order. The keychain could not be asked, so a cut at the end would not be seen.", r.Count)
+	return fmt.Sprintf("All %d receipts are whole and in order. Your keys cannot be reached now, nor the mark that is kept with them, so a cut at the end would not be seen.", r.Count)
 }
 
 func compareAnchor(tx *store.ReadTx, kept string, keptErr error) (string, error) {

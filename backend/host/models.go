@@ -148,7 +148,7 @@ func keyError(c config.Model, err error) error {
 	if errors.As(err, &unavailable) {
 		return &model.Error{Kind: protocol.ErrorAuth, Sentence: fmt.Sprintf("The key for %s cannot be read. %s", c.Name, unavailable.Error()), Cause: err}
 	}
-	return &model.Error{Kind: protocol.ErrorAuth, Sentence: fmt.Sprintf("There is no key for %s in the keychain. Enter it in Settings, under Models.", c.Name), Cause: err}
+	return &model.Error{Kind: protocol.ErrorAuth, Sentence: fmt.Sprintf("There is no key for %s. Enter it in Settings, under Models.", c.Name), Cause: err}
 }
 
 func (m *models) row(ctx context.Context, c config.Model) protocol.ModelRow {

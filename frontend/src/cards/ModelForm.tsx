@@ -2,12 +2,14 @@ import { useState } from "react";
 import { CallError, sentenceOf } from "@/gateway/calls";
 import type { ModelProvider, ModelRow, ModelsTestResult } from "@/gateway/protocol.gen";
 import { enterHandlers, useImeGuard } from "@/platform/ime";
+import { useConnection } from "@/state/connection";
 import { addModel, testModel } from "@/state/models";
 import { Button } from "@/ui/Button";
 import { SelectField, TextField } from "@/ui/Field";
 import { Notice } from "@/ui/Notice";
 import { Switch } from "@/ui/Switch";
 import styles from "./form.module.css";
+import { keyPlace } from "./words";
 
 type Kind = "anthropic" | "openai" | "other";
 
@@ -32,7 +34,23 @@ interface ModelFormProps {
   onCancel: () => void;
 }
 
-/** Adds or changes a model. The key is written once, straight to the keychain, and never comes back. */
+// A key that could not be stored now is better not written at all.
+function keyHint(state: string | undefined): string {
+  switch (state) {
+    case "session":
+      return "It is kept in memory until you quit, and never shown again.";
+    case "locked":
+      return "The keychain is locked; unlock it before you save.";
+    case "file-locked":
+      return "The file with your keys is locked; unlock it before you save.";
+    case "none":
+      return "There is no keychain here; choose where keys are kept before you save.";
+    default:
+      return `It goes straight into ${keyPlace(state) ?? "where your keys are kept"}, and is never shown again.`;
+  }
+}
+
+/** Adds or changes a model. The key is written once, straight to where keys are kept, and never comes back. */
 export function ModelForm({ row, isFirst, onDone, onCancel }: ModelFormProps) {
   const [kind, setKind] = useState<Kind>(kindOf(row));
   const [name, setName] = useState(row?.name ?? "");
@@ -44,6 +62,7 @@ export function ModelForm({ row, isFirst, onDone, onCancel }: ModelFormProps) {
   const [tested, setTested] = useState<ModelsTestResult>();
   const [problem, setProblem] = useState<{ sentence: string; keychain: boolean }>();
   const guard = useImeGuard();
+  const keychain = useConnection((state) => state.health?.keychain.state);
 
   const provider: ModelProvider = kind === "anthropic" ? "anthropic" : "openai";
   const finalName = row?.id ?? (name.trim() || model.trim());
@@ -145,7 +164,7 @@ export function ModelForm({ row, isFirst, onDone, onCancel }: ModelFormProps) {
           type="password"
           autoComplete="new-password"
           placeholder={row?.hasKey ? "A key is stored; write a new one to replace it" : ""}
-          hint="Goes straight into the keychain of this computer. It is never shown again."
+          hint={keyHint(keychain)}
           value={key}
           onChange={(event) => setKey(event.target.value)}
         />

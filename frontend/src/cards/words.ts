@@ -112,6 +112,24 @@ export const classWords: Readonly<Record<EffectClass, string>> = {
   send: "Sent something",
 };
 
+/** Where keys are kept, in words that go on from "in"; nothing while there is no place for them. */
+export function keyPlace(state: string | undefined): string | undefined {
+  switch (state) {
+    case "keychain":
+      return "the keychain of this computer";
+    case "locked":
+      return "the keychain of this computer, which is locked";
+    case "file":
+      return "a file under your passphrase";
+    case "file-locked":
+      return "a file under your passphrase, which is locked";
+    case "session":
+      return "memory, until you quit";
+    default:
+      return undefined;
+  }
+}
+
 function textIn(args: unknown, ...names: string[]): string {
   if (!isObject(args)) return "";
   for (const name of names) {

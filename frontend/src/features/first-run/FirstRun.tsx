@@ -1,7 +1,9 @@
 import { Bot, Cpu } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
+import { KeyPlace } from "@/cards/KeyPlace";
 import { ModelForm } from "@/cards/ModelForm";
 import { Offers } from "@/cards/Offers";
+import { keyPlace } from "@/cards/words";
 import { sentenceOf } from "@/gateway/calls";
 import { useMainAgent } from "@/state/agents";
 import { useConnection } from "@/state/connection";
@@ -92,20 +94,25 @@ function Choice({
   );
 }
 
+function keyWords(state: string | undefined): string {
+  const place = keyPlace(state);
+  if (state === "none") return "There is no keychain here, so you choose where the key is kept.";
+  return place ? `The key is kept in ${place}.` : "";
+}
+
 function PickModel({ onPractice, onChosen }: { onPractice: () => void; onChosen: () => void }) {
   const { rows, offers, offersLoad } = useModels();
   const keychain = useConnection((state) => state.health?.keychain);
   const [adding, setAdding] = useState(false);
+  // Once a place was chosen it is still said which, where the choice was.
+  const [wasClosed, setWasClosed] = useState(false);
+  if (adding && !wasClosed && keychain && !["keychain", "file", "session"].includes(keychain.state)) setWasClosed(true);
   useEffect(() => void findModels(), []);
   const ready = rows.find((row) => row.default && row.provider !== "practice");
   if (adding) {
     return (
       <>
-        {keychain && !["keychain", "file", "session"].includes(keychain.state) ? (
-          <Notice tone="needs" title={keychain.sentence}>
-            {keychain.remedy}
-          </Notice>
-        ) : null}
+        {wasClosed ? <KeyPlace isNeeded /> : null}
         <ModelForm isFirst onCancel={() => setAdding(false)} onDone={onChosen} />
       </>
     );
@@ -141,7 +148,7 @@ function PickModel({ onPractice, onChosen }: { onPractice: () => void; onChosen:
         title="A model with a key"
         action={<Button onClick={() => setAdding(true)}>Add a key</Button>}
       >
-        Anthropic, OpenAI, or any other with the same interface. The key goes into your keychain.
+        Anthropic, OpenAI, or any other with the same interface. {keyWords(keychain?.state)}
       </Choice>
       <Choice icon={<Bot />} title="Practise first" action={<Button onClick={onPractice}>Practise</Button>}>
         No AI and no network: a built-in stand-in that understands plain requests, to see how asking and receipts work.

@@ -1,5 +1,6 @@
 import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
+import { keyPlace } from "@/cards/words";
 import { copyText } from "@/platform/clipboard";
 import { platformName } from "@/platform/window";
 import { loadStatus, useConnection } from "@/state/connection";
@@ -22,7 +23,7 @@ export function About() {
     ["Data folder", status?.home ?? ""],
     ["System", platformName()],
     ["Sandbox", sandbox ? (unsafe ? "none" : sandbox.mechanism) : ""],
-    ["Keys are in", health?.keychain.state ?? ""],
+    ["Keys are in", health ? (keyPlace(health.keychain.state) ?? "nothing yet; there is no keychain here") : ""],
     ["Running for", status ? formatDuration(status.uptimeMs) : ""],
     ["Chats", status ? formatCount(status.sessions.count) : ""],
     ["Receipts", status ? formatCount(status.receipts) : ""],
@@ -42,10 +43,7 @@ export function About() {
       ))}
       {unsafe ? (
         <Section title="Sandbox">
-          <Notice
-            tone="needs"
-            title={sandbox.reason || "Commands run without a sandbox here, so each one is asked for."}
-          >
+          <Notice title={sandbox.reason || "Commands run without a sandbox here, so each one is asked for."}>
             {sandbox.remedy}
           </Notice>
         </Section>

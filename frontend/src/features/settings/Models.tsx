@@ -77,7 +77,7 @@ export function Models() {
       {removing ? (
         <Confirm
           title={`Remove ${removing.name}?`}
-          text="Its key is deleted from the keychain too. Chats stay as they are; those that chose it use the default."
+          text="Its key is deleted too. Chats stay as they are; those that chose it use the default."
           verb="Remove"
           onClose={() => setRemoving(undefined)}
           onConfirm={() => attempt(() => removeModel(removing))}
@@ -89,13 +89,13 @@ export function Models() {
 
 function noteOf(row: ModelRow): string {
   if (row.provider === "practice") return "Built in, offline, no AI";
-  return [row.model, row.baseUrl, row.hasKey ? "key in the keychain" : row.noKey ? "no key needed" : ""]
+  return [row.model, row.baseUrl, row.hasKey ? "key stored" : row.noKey ? "no key needed" : ""]
     .filter(Boolean)
     .join(" · ");
 }
 
 function ModelLine({ row, onEdit, onRemove }: { row: ModelRow; onEdit: () => void; onRemove: () => void }) {
-  const builtIn = row.provider === "practice";
+  const builtIn = row.provider === "practice" ? "It is built in." : undefined;
   const test = async (): Promise<void> => {
     const result = await testModel({ name: row.id });
     toast(result.sentence, { tone: result.ok ? "plain" : "failed" });
@@ -113,12 +113,12 @@ function ModelLine({ row, onEdit, onRemove }: { row: ModelRow; onEdit: () => voi
         items={[
           {
             label: "Make it the default",
-            disabled: Boolean(row.default),
+            unavailable: row.default ? "It is the default already." : undefined,
             onSelect: () => attempt(() => makeDefaultModel(row)),
           },
           { label: "Test", onSelect: () => attempt(test) },
-          { label: "Change…", disabled: builtIn, onSelect: onEdit },
-          { label: "Remove…", disabled: builtIn, onSelect: onRemove },
+          { label: "Change…", unavailable: builtIn, onSelect: onEdit },
+          { label: "Remove…", unavailable: builtIn, onSelect: onRemove },
         ]}
       >
         <IconButton label={`Actions for ${row.name}`}>

@@ -15,7 +15,7 @@ import styles from "./settings.module.css";
 
 const sections = [
   { path: "models", label: "Models", Part: Models },
-  { path: "keychain", label: "Keychain", Part: Keychain },
+  { path: "keychain", label: "Keys", Part: Keychain },
   { path: "folders", label: "Folders", Part: Folders },
   { path: "ceilings", label: "Ceilings", Part: Ceilings },
   { path: "appearance", label: "Appearance", Part: Appearance },

@@ -11,6 +11,7 @@ export function Startup() {
   if (!startup) return null;
   const set = (change: Partial<StartupSettings>): void =>
     attempt(() => patchSettings({ startup: { ...startup, ...change } }));
+  const begins = startup.openAtLogin || startup.serveAtLogin;
   return (
     <Section title="Startup" lead="Each switch takes effect at the next login.">
       <div className={styles.switches}>
@@ -21,16 +22,21 @@ export function Startup() {
           onChange={(openAtLogin) => set({ openAtLogin })}
         />
         <Switch
-          label="Start again after a crash"
-          hint="Work goes on from its last step; what is unknown waits for you."
-          checked={startup.restartAfterCrash}
-          onChange={(restartAfterCrash) => set({ restartAfterCrash })}
-        />
-        <Switch
           label="Run without a window when you log in"
           hint="The same host in the background, for a computer without a screen."
           checked={startup.serveAtLogin}
           onChange={(serveAtLogin) => set({ serveAtLogin })}
+        />
+        <Switch
+          label="Start again after a crash"
+          hint={
+            begins
+              ? "Work goes on from its last step; what is unknown waits for you."
+              : "For what starts when you log in: switch one of the two above on first."
+          }
+          checked={begins && startup.restartAfterCrash}
+          disabled={!begins}
+          onChange={(restartAfterCrash) => set({ restartAfterCrash })}
         />
       </div>
     </Section>
