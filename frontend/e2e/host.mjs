@@ -87,6 +87,8 @@ export async function openPage(options = {}) {
   page.setDefaultTimeout(30_000);
   const requests = [];
   const errors = [];
+  const frames = [];
+  page.on("websocket", (socket) => socket.on("framesent", ({ payload }) => frames.push(String(payload))));
   page.on("request", (request) => requests.push(request.url()));
   page.on("pageerror", (error) => errors.push(error.message));
   page.on("console", (said) => {
@@ -96,7 +98,9 @@ export async function openPage(options = {}) {
     errors.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
-  return { browser, context, page, requests, errors };
+  // The calls of a method that the page has made so far, as they were sent.
+  const sent = (method) => frames.filter((frame) => frame.includes(`"method":"${method}"`));
+  return { browser, context, page, requests, errors, sent };
 }
 
 /** Goes through the first run with the practice model and what is proposed. */
@@ -117,4 +121,14 @@ export async function send(page, text) {
 export function foreign(requests, base) {
   const origin = new URL(base).origin;
   return requests.filter((url) => !url.startsWith(origin) && !url.startsWith("data:") && !url.startsWith("blob:"));
+}
+
+/** Waits for something that the page does not show. */
+export async function until(what, check) {
+  const end = Date.now() + 20_000;
+  for (;;) {
+    if (await check()) return;
+    if (Date.now() > end) throw new Error(`never came: ${what}`);
+    await new Promise((done) => setTimeout(done, 50));
+  }
 }

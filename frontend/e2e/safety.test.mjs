@@ -44,11 +44,13 @@ describe("untrusted text", () => {
         payload,
       );
     }
-    await send(page, `write ${payloads[1].replace(/[^a-z<>=" ]/gi, "")}.md: ${payloads.join(" ")}`);
-    await page.waitForTimeout(1500);
+    await send(page, `write "${payloads[1].replaceAll('"', "")}.md": ${payloads.join(" ")}`);
+    // It asks, with the words of all of them in what it would write.
+    await page.getByRole("button", { name: "Allow once" }).waitFor();
     for (const name of ["Needs you", "Tasks", "Activity"]) {
       await page.getByRole("link", { name: new RegExp(`^${name}`) }).click();
-      await page.waitForTimeout(300);
+      await page.getByRole("heading", { level: 1, name }).waitFor();
+      await page.getByRole("status").filter({ hasText: "Loading" }).waitFor({ state: "detached" });
     }
     assert.equal(await page.evaluate(() => window.__ran), undefined);
     assert.equal(await page.locator("main img, main iframe, main script").count(), 0);
