@@ -2,15 +2,13 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import { extname, join, normalize } from "node:path";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
+import { openGallery, quiet, serveGallery, show } from "../gallery/page.mjs";
 import { openPage } from "./host.mjs";
 
 const front = fileURLToPath(new URL("..", import.meta.url));
-const built = join(front, "node_modules/.gallery");
-const types = { ".js": "text/javascript", ".css": "text/css", ".woff2": "font/woff2" };
 
 let server;
 let base;
@@ -23,13 +21,8 @@ before(async () => {
     stdio: "inherit",
   });
   assert.equal(run.status, 0);
-  server = createServer(async (request, response) => {
-    const path = normalize(new URL(request.url ?? "/", "http://x").pathname);
-    const body = await readFile(join(built, path === "/" ? "index.html" : path)).catch(() => undefined);
-    response.writeHead(body ? 200 : 404, { "content-type": types[extname(path)] ?? "text/html" }).end(body);
-  });
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  base = `http://127.0.0.1:${server.address().port}/`;
+  server = await serveGallery();
+  base = server.base;
   // axe is put into the page by the test, past the page's own policy.
   view = await openPage({ bypassCSP: true, reducedMotion: "reduce" });
   axeSource = await readFile(join(front, "node_modules/axe-core/axe.min.js"), "utf8");
@@ -45,13 +38,11 @@ describe("every screen", () => {
     it(`has enough contrast, ${theme}`, { timeout: 600_000 }, async () => {
       const { page } = view;
       await page.emulateMedia({ colorScheme: theme });
-      await page.goto(base);
+      const scenes = await openGallery(page, base);
       await page.evaluate(axeSource);
-      const scenes = JSON.parse(await page.locator("#root").textContent());
       const found = [];
       for (const { name } of scenes) {
-        await page.evaluate((which) => document.dispatchEvent(new CustomEvent("scene", { detail: which })), name);
-        await page.waitForTimeout(name === "starting" ? 1200 : 120);
+        await show(page, name);
         const violations = await page.evaluate(async () => {
           const result = await window.axe.run(document, { resultTypes: ["violations"] });
           return result.violations
@@ -69,11 +60,118 @@ describe("every screen", () => {
     await page.setViewportSize({ width: 450, height: 300 });
     for (const name of ["chat-approval-command", "needs-many", "activity-many", "settings-models", "first-run"]) {
       await page.goto(`${base}?scene=${name}`);
-      await page.waitForTimeout(200);
+      await quiet(page);
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), true, name);
     }
     await page.setViewportSize({ width: 1200, height: 800 });
   });
+});
+
+/** Where something is on the screen, rounded outwards. */
+const place = (locator) => locator.evaluate((element) => element.getBoundingClientRect().toJSON());
+
+describe("in the smallest window", () => {
+  before(async () => {
+    await view.page.setViewportSize({ width: 900, height: 600 });
+    await openGallery(view.page, base);
+  });
+  after(() => view.page.setViewportSize({ width: 1200, height: 800 }));
+
+  for (const name of ["command", "diff", "long", "risky", "cut", "input"]) {
+    it(`the buttons of an approval are in view, with a sign of what is below: ${name}`, async () => {
+      const { page } = view;
+      await show(page, `chat-approval-${name}`);
+      const cards = page.getByRole("region", { name: "Needs you" });
+      const foot = cards.locator("footer");
+      const sign = foot.getByText("More below");
+      const inView = async () => {
+        const [box, buttons] = [await place(cards), await place(foot)];
+        return buttons.top >= box.top && buttons.bottom <= box.bottom + 1;
+      };
+      assert.ok(await inView(), "at the beginning");
+      assert.equal(
+        await sign.isVisible(),
+        await cards.evaluate((box) => box.scrollHeight > box.clientHeight + 1),
+        "the sign is there when there is more",
+      );
+      await cards.evaluate((box) => box.scrollTo(0, box.scrollHeight));
+      await sign.waitFor({ state: "detached" });
+      assert.ok(await inView(), "at the end");
+    });
+  }
+
+  it("the sign leads on to what is below", async () => {
+    const { page } = view;
+    await show(page, "chat-approval-long");
+    const cards = page.getByRole("region", { name: "Needs you" });
+    await cards.locator("footer").getByText("More below").click();
+    await page.waitForFunction(() => document.querySelector("section[aria-label='Needs you']").scrollTop > 50);
+  });
+
+  it("the run strip keeps to one line, whatever it says", async () => {
+    const { page } = view;
+    for (const name of ["chat-waiting", "chat-retrying", "chat-approval-command", "chat-ceiling"]) {
+      await show(page, name);
+      const strip = page.getByRole("region", { name: "What is running" });
+      assert.ok((await place(strip)).height < 50, name);
+      assert.equal(await strip.evaluate((box) => box.scrollWidth > box.clientWidth), false, name);
+      assert.match(await strip.textContent(), /\d+ (s|min) of \d+ min/, name);
+    }
+  });
+
+  it("the filters of Activity stand in two even lines, and sentences are read to their end", async () => {
+    const { page } = view;
+    await show(page, "activity-many");
+    const [search, ...filters] = await Promise.all(
+      ["Search receipts", "Kind", "Outcome", "Tool"].map((name) => place(page.getByLabel(name, { exact: true }))),
+    );
+    assert.equal(new Set(filters.map((each) => each.top)).size, 1);
+    assert.equal(new Set(filters.map((each) => Math.round(each.width))).size, 1);
+    assert.ok(search.bottom <= filters[0].top && search.width > filters[0].width * 3);
+    const cut = await page
+      .locator("[class*=sentence]")
+      .evaluateAll((sentences) =>
+        sentences.filter((each) => each.scrollHeight > each.clientHeight + 1).map((each) => each.textContent),
+      );
+    assert.deepEqual(cut, []);
+    const rows = await page
+      .locator("[class*=canvas] > button")
+      .evaluateAll((all) => all.map((row) => row.getBoundingClientRect().toJSON()).sort((a, b) => a.top - b.top));
+    for (const [at, row] of rows.entries()) assert.ok(at === 0 || rows[at - 1].bottom <= row.top + 1, `row ${at}`);
+  });
+});
+
+describe("a toast", () => {
+  for (const [width, height] of [
+    [450, 300],
+    [900, 600],
+    [1100, 700],
+    [1400, 900],
+  ]) {
+    it(`covers neither what is written nor what is asked nor what runs, at ${width} × ${height}`, async () => {
+      const { page } = view;
+      await page.setViewportSize({ width, height });
+      await openGallery(page, base);
+      await show(page, "chat-toasts");
+      // What lies under the messages, point by point; what was scrolled out of sight does not count.
+      const under = await page.evaluate(() => {
+        const box = document.querySelector("section[aria-label=Messages]").getBoundingClientRect();
+        const found = new Set();
+        for (let x = box.left + 4; x < box.right; x += 8) {
+          for (let y = box.top + 4; y < box.bottom; y += 8) {
+            for (const element of document.elementsFromPoint(x, y)) found.add(element.getAttribute("aria-label"));
+          }
+        }
+        return [...found];
+      });
+      assert.ok(under.includes("Messages"));
+      for (const region of ["Write a message", "Needs you", "What is running"])
+        assert.equal(under.includes(region), false, region);
+      assert.equal(await page.getByRole("region", { name: "Messages" }).getAttribute("aria-live"), "polite");
+      await page.getByRole("button", { name: "Close", exact: true }).first().click();
+      await page.setViewportSize({ width: 1200, height: 800 });
+    });
+  }
 });
 
 describe("a long chat", () => {
@@ -97,7 +195,7 @@ describe("a long chat", () => {
     const { page } = view;
     await page.goto(`${base}?scene=chat-many`);
     const log = page.getByRole("log");
-    await page.waitForTimeout(300);
+    await quiet(page);
     const distance = () => log.evaluate((box) => Math.round(box.scrollHeight - box.scrollTop - box.clientHeight));
     assert.ok((await distance()) <= 40);
     const stream = (from, to) =>
@@ -122,14 +220,17 @@ describe("a long chat", () => {
         (words) => document.dispatchEvent(new CustomEvent("append", { detail: words })),
         `${"- one more line\n".repeat((turn * 7) % 30)}`,
       );
-      await page.waitForTimeout(60);
+      await quiet(page);
       assert.ok((await distance()) <= 40, `follows what is appended, turn ${turn}`);
     }
 
     await log.hover();
     await page.mouse.wheel(0, -3000);
-    await page.waitForTimeout(400);
-    assert.ok((await distance()) > 1000);
+    await page.waitForFunction(() => {
+      const box = document.querySelector("[role=log]");
+      return box.scrollHeight - box.scrollTop - box.clientHeight > 1000;
+    });
+    await quiet(page);
     const anchor = await page.evaluate(() => {
       const box = document.querySelector("[role=log]").getBoundingClientRect();
       const row = [...document.querySelectorAll("[role=log] article")].find(
@@ -143,7 +244,7 @@ describe("a long chat", () => {
       (words) => document.dispatchEvent(new CustomEvent("append", { detail: words })),
       "- a line\n".repeat(20),
     );
-    await page.waitForTimeout(100);
+    await quiet(page);
     const still = await page.evaluate(() => ({
       top: window.__row.getBoundingClientRect().top,
       words: window.__row.textContent,

@@ -165,6 +165,18 @@ export const writeRequest: Partial<p.ApprovalRequest> = {
   reach: ["this one file"],
 };
 
+export const script = `import pathlib
+
+# Lists each invoice with the month in its name.
+for file in sorted(pathlib.Path(".").glob("*.pdf")):
+    year, _, rest = file.name.partition("-")
+    month = rest.split("-")[0]
+    if not year.isdigit():
+        print("no date:", file.name)
+        continue
+    print(f"{year}-{month}", file.name)
+`;
+
 export const longDiff = `--- notes.md\n+++ notes.md\n@@ -0,0 +1,120 @@\n${Array.from({ length: 120 }, (_, line) => `+Line ${line + 1} of a long file that is shown whole, never shortened.`).join("\n")}\n`;
 
 export function question(over: Partial<p.Question> = {}): p.Question {
@@ -288,10 +300,10 @@ export const receipts = (): p.Receipt[] => [
     undo: { available: false, reason: "Reading changes nothing." },
   }),
   receipt(43, {
-    sentence: "Ada ran “python3 check.py”; it ended with status 1.",
+    sentence: "Ran python3 check.py; it reported an error (status 1).",
     class: "command",
     tool: "exec",
-    outcome: "failed",
+    outcome: "done",
     evidence: {
       exitStatus: 1,
       durationMs: 1840,
@@ -300,6 +312,15 @@ export const receipts = (): p.Receipt[] => [
       sandbox: "bubblewrap",
     },
     undo: { available: false },
+  }),
+  receipt(42.5, {
+    id: "rcpt-failed",
+    sentence:
+      "Could not change invoices/2025/quarterly-overview-of-everything-that-is-still-open.md: the file changed since it was read, so nothing was done.",
+    tool: "edit",
+    outcome: "failed",
+    evidence: { error: "the file changed since it was read" },
+    undo: { available: false, reason: "Nothing was done." },
   }),
   receipt(42, {
     sentence: "Ada changed 3 lines of notes.md, as you allowed for this session.",

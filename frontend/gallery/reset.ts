@@ -9,6 +9,7 @@ import { useReceipts } from "@/state/receipts";
 import { useRuns } from "@/state/runs";
 import { useSessions } from "@/state/sessions";
 import { useSettings } from "@/state/settings";
+import { closeToasts } from "@/ui/Toasts";
 
 const stores = [
   useAgents,
@@ -26,6 +27,7 @@ const stores = [
 /** Puts every store back to its beginning, so that no scene or test sees another's. */
 export function resetStores(): void {
   bindCaller(undefined);
+  closeToasts();
   for (const store of stores)
     (store as { setState: (state: unknown, replace: true) => void; getInitialState: () => unknown }).setState(
       store.getInitialState(),

@@ -5,6 +5,7 @@ import { usePlace } from "@/state/place";
 import { useReceipts } from "@/state/receipts";
 import { useRuns } from "@/state/runs";
 import { useSettings } from "@/state/settings";
+import { toast } from "@/ui/Toasts";
 import * as f from "./fixtures";
 import { never } from "./host";
 import { setWorld, type WorldParts } from "./world";
@@ -39,6 +40,12 @@ function scene(
 }
 
 const talk = (): WorldParts => ({ transcript: { messages: f.conversation() } });
+const noKeychain = {
+  state: "none",
+  sentence: "No keychain is installed or running on this computer.",
+  remedy:
+    "Install gnome-keyring, KWallet or KeePassXC and sign in again. Until then you can keep your keys in a file under a passphrase, or only until you quit.",
+};
 const parked = (over: Parameters<typeof f.run>[0] = {}) =>
   f.run({ state: "parked", parkReason: "approval", parkedAtMs: f.ago(2), ...over });
 const liveTool = {
@@ -228,6 +235,26 @@ export const scenes: readonly Scene[] = [
   scene("chat-tool-open", chat, { transcript: { messages: f.conversation().slice(0, 4) } }, undefined, [
     "List invoices",
   ]),
+  scene("chat-approval-input", chat, {
+    ...talk(),
+    approvals: [
+      f.approval(
+        {},
+        {
+          commandArgv: ["python3", "-"],
+          sentence: "Run python3 - in invoices, with 14 lines on its standard input",
+          input: f.script,
+          resolvedPath: "/usr/bin/python3",
+        },
+      ),
+    ],
+    runs: [parked()],
+  }),
+  scene("chat-toasts", chat, { ...talk(), approvals: [f.approval()], runs: [parked()] }, () => {
+    toast("Ceilings saved. They hold from the next run on.");
+    toast("The receipt cannot be loaded right now. Try again.", { tone: "failed" });
+  }),
+  scene("chat-menu", chat, talk(), undefined, ["Actions for Tidy the invoices folder"]),
   scene("chat-endings", chat, {
     transcript: { messages: f.endings() },
     runs: [f.run({ runId: "run-1", state: "done" })],
@@ -288,7 +315,8 @@ export const scenes: readonly Scene[] = [
   scene("activity-many", "/activity"),
   scene("activity-receipt", "/activity/rcpt-48"),
   scene("activity-receipt-unknown", "/activity/rcpt-46"),
-  scene("activity-receipt-failed", "/activity/rcpt-43"),
+  scene("activity-receipt-failed", "/activity/rcpt-failed"),
+  scene("activity-receipt-exit", "/activity/rcpt-43"),
   scene("activity-verified", "/activity", {}, () =>
     useReceipts.setState({
       verified: {
@@ -349,13 +377,10 @@ export const scenes: readonly Scene[] = [
   scene("settings-model-add", "/settings/models", {}, undefined, ["Add a model"]),
   scene("settings-keychain", "/settings/keychain"),
   scene("settings-keychain-none", "/settings/keychain", {
-    health: {
-      keychain: {
-        state: "none",
-        sentence: "There is no keychain in this session.",
-        remedy: "Install gnome-keyring and log in again, or choose one of the ways below.",
-      },
-    },
+    health: { keychain: noKeychain },
+  }),
+  scene("settings-keychain-file", "/settings/keychain", {
+    health: { keychain: { state: "file", sentence: "Your keys are kept in an encrypted file, which is open." } },
   }),
   scene("settings-keychain-file-locked", "/settings/keychain", {
     health: {
@@ -370,6 +395,9 @@ export const scenes: readonly Scene[] = [
   scene("settings-ceilings", "/settings/ceilings"),
   scene("settings-appearance", "/settings/appearance"),
   scene("settings-startup", "/settings/startup"),
+  scene("settings-startup-off", "/settings/startup", {
+    settings: { startup: { openAtLogin: false, restartAfterCrash: true, serveAtLogin: false } },
+  }),
   scene("settings-connections", "/settings/connections", {
     devices: f.devices,
     settings: { gateway: { listen: "127.0.0.1:0", url: "http://127.0.0.1:41231" } },
@@ -393,6 +421,13 @@ export const scenes: readonly Scene[] = [
   scene("first-run", "/chat", { settings: { firstRunDone: false }, models: [], offers: [] }),
   scene("first-run-found", "/chat", { settings: { firstRunDone: false }, models: [], offers: f.offers }),
   scene("first-run-key", "/chat", { settings: { firstRunDone: false }, models: [] }, undefined, ["Add a key"]),
+  scene(
+    "first-run-key-none",
+    "/chat",
+    { settings: { firstRunDone: false }, models: [], health: { keychain: noKeychain } },
+    undefined,
+    ["Add a key"],
+  ),
   scene("first-run-agent", "/chat", { settings: { firstRunDone: false } }, undefined, ["Go on"]),
   scene("palette", "/chat", talk(), undefined, ["Go to anything (Ctrl K)"]),
   scene("connection-lost", chat, talk(), () => useConnection.setState({ phase: "lost", sinceMs: f.now - 60_000 })),

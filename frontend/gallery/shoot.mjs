@@ -1,28 +1,16 @@
 // Draws every scene in three widths and both themes into ../gallery, with an index. Names as arguments draw only those.
 
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import { extname, join, normalize } from "node:path";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
+import { openGallery, quiet, serveGallery, show } from "./page.mjs";
 
-const built = fileURLToPath(new URL("../node_modules/.gallery/", import.meta.url));
 const out = fileURLToPath(new URL("../../gallery/", import.meta.url));
 const widths = [900, 1100, 1440];
 const themes = ["light", "dark"];
-const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".woff2": "font/woff2" };
 
-const server = createServer(async (request, response) => {
-  const path = normalize(new URL(request.url ?? "/", "http://x").pathname);
-  try {
-    const body = await readFile(join(built, path === "/" ? "index.html" : path));
-    response.writeHead(200, { "content-type": types[extname(path)] ?? "text/html" }).end(body);
-  } catch {
-    response.writeHead(404).end();
-  }
-});
-await new Promise((done) => server.listen(0, "127.0.0.1", done));
-const base = `http://127.0.0.1:${server.address().port}/`;
+const { base, close } = await serveGallery();
 await mkdir(out, { recursive: true });
 
 const browser = await chromium.launch({
@@ -32,8 +20,7 @@ const browser = await chromium.launch({
 const problems = [];
 try {
   const first = await browser.newPage();
-  await first.goto(base);
-  const scenes = JSON.parse(await first.locator("#root").textContent());
+  const scenes = await openGallery(first, base);
   await first.close();
   const only = process.argv.slice(2);
   for (const width of widths) {
@@ -58,16 +45,15 @@ try {
       for (const scene of scenes) {
         if (only.length > 0 && !only.includes(scene.name)) continue;
         name = scene.name;
-        await page.evaluate((which) => document.dispatchEvent(new CustomEvent("scene", { detail: which })), scene.name);
-        await page.waitForTimeout(name === "starting" ? 1200 : 150);
+        await show(page, name);
         for (const label of scene.press ?? []) {
           await page
             .getByRole("button", { name: label })
             .first()
             .click({ timeout: 3000 })
             .catch((error) => problems.push(`${name}: cannot press ${label}: ${error.message.split("\n")[0]}`));
-          await page.waitForTimeout(150);
         }
+        await quiet(page);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
         if (wide) problems.push(`${name} at ${width}: wider than the window`);
         await page.screenshot({ path: join(out, `${scene.name}-${width}-${theme}.png`) });
@@ -77,7 +63,7 @@ try {
   }
 } finally {
   await browser.close();
-  server.close();
+  close();
 }
 
 const pictures = (await readdir(out)).filter((file) => file.endsWith(".png")).sort();

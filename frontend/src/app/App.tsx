@@ -20,6 +20,8 @@ export function App({ onRetry }: { onRetry: () => void }) {
     <TooltipProvider>
       <Boundary resetOn="">
         <Router hook={useHashLocation}>
+          {/* The shell has a place of its own for them. */}
+          {known && firstRunDone !== false ? null : <Toasts />}
           {known ? null : <Starting onRetry={onRetry} />}
           {known && firstRunDone === false ? (
             <FirstRun
@@ -31,7 +33,6 @@ export function App({ onRetry }: { onRetry: () => void }) {
           {known && firstRunDone !== false ? <Shell onRetry={onRetry} /> : null}
         </Router>
       </Boundary>
-      <Toasts />
       <LiveRegion />
     </TooltipProvider>
   );

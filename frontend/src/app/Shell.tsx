@@ -8,7 +8,7 @@ import { useNeedsCount } from "@/state/needs";
 import { rememberPage } from "@/state/place";
 import { createSession } from "@/state/sessions";
 import { IconButton } from "@/ui/Button";
-import { toast } from "@/ui/Toasts";
+import { Toasts, toast } from "@/ui/Toasts";
 import { Banner } from "./Banner";
 import { Boundary } from "./Boundary";
 import { Nav } from "./Nav";
@@ -70,6 +70,9 @@ export function Shell({ onRetry }: { onRetry: () => void }) {
         <div className={styles.list}>
           <Nav onPalette={actions.palette} />
           {path.startsWith("/chat") ? <SessionList current={sessionIn(path)} /> : null}
+        </div>
+        <div className={styles.toasts}>
+          <Toasts />
         </div>
         <main className={styles.page}>
           <Boundary resetOn={path}>

@@ -8,6 +8,7 @@ import { Button } from "@/ui/Button";
 import { Facts } from "@/ui/Facts";
 import { Notice } from "@/ui/Notice";
 import { Time } from "@/ui/Time";
+import { CardFoot } from "./CardFoot";
 import styles from "./cards.module.css";
 import { DecidedLine } from "./DecidedLine";
 import { Plan } from "./Plan";
@@ -96,37 +97,39 @@ export function ApprovalCard({ approval, showSession }: { approval: Approval; sh
         />
         {problem ? <Notice tone="failed" role="alert" title={problem} /> : null}
       </div>
-      {denying ? (
-        <ReasonForm
-          verb="Deny"
-          label="Why not? (the agent reads this)"
-          busy={busy}
-          onSubmit={(reason) => choose("deny", reason)}
-          onCancel={() => setDenying(false)}
-        />
-      ) : (
-        <footer className={styles.foot}>
-          <p className={styles.hint}>{offered.length > 1 ? "With the keyboard: Tab to a button, then Space." : ""}</p>
-          <Button disabled={busy} onClick={() => setDenying(true)}>
-            Deny…
-          </Button>
-          {offered.includes("allow-session") ? (
-            <Button
-              disabled={busy}
-              title="This same command in this folder, for this chat only"
-              onKeyDown={refuseEnter}
-              onClick={() => choose("allow-session", "")}
-            >
-              Allow for this session
+      <CardFoot>
+        {denying ? (
+          <ReasonForm
+            verb="Deny"
+            label="Why not? (the agent reads this)"
+            busy={busy}
+            onSubmit={(reason) => choose("deny", reason)}
+            onCancel={() => setDenying(false)}
+          />
+        ) : (
+          <>
+            <p className={styles.hint}>{offered.length > 1 ? "With the keyboard: Tab to a button, then Space." : ""}</p>
+            <Button disabled={busy} onClick={() => setDenying(true)}>
+              Deny…
             </Button>
-          ) : null}
-          {offered.includes("allow-once") ? (
-            <Button kind="primary" disabled={busy} onKeyDown={refuseEnter} onClick={() => choose("allow-once", "")}>
-              Allow once
-            </Button>
-          ) : null}
-        </footer>
-      )}
+            {offered.includes("allow-session") ? (
+              <Button
+                disabled={busy}
+                title="This same command in this folder, for this chat only"
+                onKeyDown={refuseEnter}
+                onClick={() => choose("allow-session", "")}
+              >
+                Allow for this session
+              </Button>
+            ) : null}
+            {offered.includes("allow-once") ? (
+              <Button kind="primary" disabled={busy} onKeyDown={refuseEnter} onClick={() => choose("allow-once", "")}>
+                Allow once
+              </Button>
+            ) : null}
+          </>
+        )}
+      </CardFoot>
     </article>
   );
 }

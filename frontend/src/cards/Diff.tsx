@@ -1,5 +1,6 @@
 import { reveal } from "@/markdown/reveal";
 import styles from "./cards.module.css";
+import { Scrolled } from "./Scrolled";
 
 type LineKind = "added" | "removed" | "place" | "same";
 
@@ -16,8 +17,7 @@ const words: Record<LineKind, string> = { added: "added: ", removed: "removed: "
 export function Diff({ text }: { text: string }) {
   const lines = text.replace(/\n$/, "").split("\n");
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
-    <section className={styles.plan} aria-label={`The change, ${lines.length} lines`} tabIndex={0}>
+    <Scrolled label={`The change, ${lines.length} lines`}>
       <pre className={styles.diff}>
         {lines.map((line, at) => {
           const kind = kindOf(line);
@@ -31,6 +31,6 @@ export function Diff({ text }: { text: string }) {
           );
         })}
       </pre>
-    </section>
+    </Scrolled>
   );
 }

@@ -7,7 +7,9 @@ import { resumeRun } from "@/state/runs";
 import { Button } from "@/ui/Button";
 import { Notice } from "@/ui/Notice";
 import { Time } from "@/ui/Time";
+import { CardFoot } from "./CardFoot";
 import styles from "./cards.module.css";
+import { Scrolled } from "./Scrolled";
 import { ceilingWords } from "./words";
 
 interface Choice {
@@ -101,21 +103,20 @@ export function ParkedCard({ run, showSession }: { run: Run; showSession?: strin
       <div className={styles.middle}>
         <p>{words.text}</p>
         {run.parkDetail ? (
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
-          <section className={styles.plan} aria-label="Evidence" tabIndex={0}>
+          <Scrolled label="Evidence">
             <pre>{reveal(run.parkDetail)}</pre>
-          </section>
+          </Scrolled>
         ) : null}
         {problem ? <Notice tone="failed" role="alert" title={problem} /> : null}
       </div>
-      <footer className={styles.foot}>
+      <CardFoot>
         <p className={styles.hint} />
         {words.choices.map((option) => (
           <Button key={option.choice} title={option.note} disabled={busy} onClick={() => choose(option.choice)}>
             {option.label}
           </Button>
         ))}
-      </footer>
+      </CardFoot>
     </article>
   );
 }

@@ -9,6 +9,7 @@ import fieldStyles from "@/ui/Field.module.css";
 import { Notice } from "@/ui/Notice";
 import { Status } from "@/ui/Status";
 import { Time } from "@/ui/Time";
+import { CardFoot } from "./CardFoot";
 import styles from "./cards.module.css";
 
 /** A question of the agent, with its options and room for other words. Answered, it is one line. */
@@ -87,12 +88,12 @@ export function QuestionCard({ question, showSession }: { question: Question; sh
         ) : null}
         {problem ? <Notice tone="failed" role="alert" title={problem} /> : null}
       </div>
-      <footer className={styles.foot}>
+      <CardFoot>
         <p className={styles.hint} />
         <Button kind="primary" disabled={busy || (chosen.length === 0 && text.trim() === "")} onClick={submit}>
           Answer
         </Button>
-      </footer>
+      </CardFoot>
     </article>
   );
 }

@@ -30,7 +30,8 @@ export function needsOf(approvals: ApprovalsState, runs: RunsState): Need[] {
   return needs.sort((a, b) => a.atMs - b.atMs);
 }
 
-function waitsForOwner(run: Run): boolean {
+/** Reports whether a parked run waits for a decision that has no card of its own but the run's. */
+export function waitsForOwner(run: Run): boolean {
   return run.parkReason === "unknown" || run.parkReason === "ceiling" || run.parkReason === "recovery";
 }
 

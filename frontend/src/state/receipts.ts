@@ -119,6 +119,12 @@ export async function loadReceipts(filter: ReceiptFilter): Promise<void> {
   }
 }
 
+/** Forgets the filter, and the page that it made; the next visit sees everything again. */
+export function dropReceiptFilter(): void {
+  if (useReceipts.getState().filter === anyReceipt) return;
+  useReceipts.setState({ filter: anyReceipt, list: [], total: 0, hasMore: false, load: notLoaded });
+}
+
 export async function loadMoreReceipts(): Promise<void> {
   const { filter, list, hasMore } = useReceipts.getState();
   const last = list[list.length - 1];

@@ -1,5 +1,5 @@
 import { DropdownMenu } from "radix-ui";
-import type { ReactNode } from "react";
+import { type ReactNode, useId } from "react";
 import styles from "./Menu.module.css";
 
 export interface MenuItem {
@@ -8,7 +8,8 @@ export interface MenuItem {
   /** A second, quieter line. */
   note?: string;
   checked?: boolean;
-  disabled?: boolean;
+  /** Why it cannot be chosen now; it then stays in the menu, with the reason, and does nothing. */
+  unavailable?: string | undefined;
   onSelect: () => void;
 }
 
@@ -35,22 +36,40 @@ export function Menu({ label, items, children, align = "end" }: MenuProps) {
           collisionPadding={8}
         >
           {items.map((item) => (
-            <DropdownMenu.Item
-              key={item.label}
-              className={styles.item}
-              disabled={item.disabled ?? false}
-              onSelect={item.onSelect}
-              aria-current={item.checked ? "true" : undefined}
-            >
-              <span className={styles.icon}>{item.checked ? "✓" : item.icon}</span>
-              <span>
-                {item.label}
-                {item.note ? <span className={styles.note}>{item.note}</span> : null}
-              </span>
-            </DropdownMenu.Item>
+            <Item key={item.label} item={item} />
           ))}
         </DropdownMenu.Content>
       </DropdownMenu.Portal>
     </DropdownMenu.Root>
+  );
+}
+
+// An item that cannot be chosen can still be reached by keyboard, so that its reason is read.
+function Item({ item }: { item: MenuItem }) {
+  const id = useId();
+  const noteId = `${id}-note`;
+  const note = item.unavailable ?? item.note;
+  return (
+    <DropdownMenu.Item
+      className={styles.item}
+      aria-disabled={item.unavailable ? true : undefined}
+      aria-labelledby={id}
+      aria-describedby={note ? noteId : undefined}
+      aria-current={item.checked ? "true" : undefined}
+      onSelect={(event) => {
+        if (item.unavailable) event.preventDefault();
+        else item.onSelect();
+      }}
+    >
+      <span className={styles.icon}>{item.checked ? "✓" : item.icon}</span>
+      <span>
+        <span id={id}>{item.label}</span>
+        {note ? (
+          <span id={noteId} className={styles.note}>
+            {note}
+          </span>
+        ) : null}
+      </span>
+    </DropdownMenu.Item>
   );
 }

@@ -20,7 +20,7 @@ const useToasts = create<ToastState>(() => ({ toasts: [], nextId: 1 }));
 const shownMs = 6000;
 const atMost = 3;
 
-/** Says one short thing at the bottom of the window. A failure stays until it is closed; the rest goes after 6 s. */
+/** Says one short thing beside what the person is doing. A failure stays until it is closed; the rest goes after 6 s. */
 export function toast(text: string, options: { tone?: Toast["tone"]; action?: Toast["action"] } = {}): void {
   useToasts.setState((state) => ({
     nextId: state.nextId + 1,
@@ -29,6 +29,11 @@ export function toast(text: string, options: { tone?: Toast["tone"]; action?: To
       { id: state.nextId, text, tone: options.tone ?? ("plain" as const), action: options.action },
     ].slice(-atMost),
   }));
+}
+
+/** Takes all toasts away. */
+export function closeToasts(): void {
+  useToasts.setState({ toasts: [] });
 }
 
 function close(id: number): void {
@@ -63,7 +68,7 @@ function ToastRow({ entry }: { entry: Toast }) {
   );
 }
 
-/** The place where toasts appear; one in the app. */
+/** The place where toasts appear; one in the app. It takes room, so that it covers nothing. */
 export function Toasts() {
   const toasts = useToasts((state) => state.toasts);
   return (

@@ -5,6 +5,7 @@ import { ReceiptDetail } from "@/cards/ReceiptDetail";
 import { sentenceOf } from "@/gateway/calls";
 import {
   anyReceipt,
+  dropReceiptFilter,
   loadReceipt,
   loadReceipts,
   type ReceiptFilter,
@@ -33,6 +34,8 @@ export function ActivityPage({ receiptId }: { receiptId: string | undefined }) {
 
   useEffect(() => {
     if (useReceipts.getState().load.is === "no") void loadReceipts(anyReceipt);
+    // A search belongs to one visit: who comes back expects what happened since, not what was looked for then.
+    return dropReceiptFilter;
   }, []);
   useEffect(() => {
     if (receiptId) loadReceipt(receiptId).catch((error: unknown) => toast(sentenceOf(error), { tone: "failed" }));
@@ -122,13 +125,6 @@ function Verify() {
   );
 }
 
-const anchorWords: Readonly<Record<string, string>> = {
-  matches: "Its end is the one kept in the keychain.",
-  missing: "No end was kept in the keychain yet, so a missing tail could not be noticed.",
-  differs: "Its end is not the one kept in the keychain: newer receipts may have been removed.",
-  unavailable: "The keychain cannot be read, so a missing tail could not be noticed.",
-};
-
 function VerifyResult({ onOpen }: { onOpen: (id: string) => void }) {
   const verified = useReceipts((state) => state.verified);
   const [closed, setClosed] = useState<typeof verified>();
@@ -149,9 +145,7 @@ function VerifyResult({ onOpen }: { onOpen: (id: string) => void }) {
             </Button>
           </>
         }
-      >
-        {anchorWords[verified.anchor] ?? null}
-      </Notice>
+      />
     </div>
   );
 }

@@ -16,9 +16,9 @@ interface ReceiptListProps {
   onOpen: (id: string) => void;
 }
 
-const rowPx = 44;
+const rowPx = 45;
 
-/** Receipts, newest first, one line each; only what is in view is in the page. */
+/** Receipts, newest first, each sentence whole; only what is in view is in the page. */
 export function ReceiptList({ receipts, openId, hasMore, label, onOpen }: ReceiptListProps) {
   const box = useRef<HTMLDivElement>(null);
   const list = useVirtualizer({
@@ -54,6 +54,7 @@ export function ReceiptList({ receipts, openId, hasMore, label, onOpen }: Receip
           return (
             <button
               key={row.key}
+              ref={list.measureElement}
               type="button"
               data-index={row.index}
               className={styles.row}

@@ -2,6 +2,7 @@ import { ApprovalCard } from "@/cards/ApprovalCard";
 import { ParkedCard } from "@/cards/ParkedCard";
 import { QuestionCard } from "@/cards/QuestionCard";
 import { openQuestions, pendingApprovals, useApprovals } from "@/state/approvals";
+import { waitsForOwner } from "@/state/needs";
 import { isUnbegun, openRunOf, useRuns, waitingCount } from "@/state/runs";
 import type { Transcript } from "@/state/transcript";
 import styles from "./chat.module.css";
@@ -16,11 +17,13 @@ export function Dock({ sessionKey, transcript }: { sessionKey: string; transcrip
   const questions = openQuestions(approvals).filter((question) => question.sessionKey === sessionKey);
   const run = openRunOf(rows, sessionKey);
   const behind = waitingCount(rows, sessionKey);
+  const isParked = run?.state === "parked" && waitsForOwner(run);
   const cards = waiting.length + questions.length;
   return (
     <>
-      {cards > 0 || run?.state === "parked" ? (
-        <section className={styles.cards} aria-label="Needs you">
+      {cards > 0 || isParked ? (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
+        <section className={styles.cards} aria-label="Needs you" tabIndex={0}>
           {cards > 1 ? <p className={styles.more}>{cards} things need you here, oldest first</p> : null}
           {waiting.map((approval) => (
             <ApprovalCard key={approval.id} approval={approval} />

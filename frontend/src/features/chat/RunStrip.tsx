@@ -35,7 +35,7 @@ function whole(gauge: Gauge): string {
   return `${ceilingWords(gauge.name)}: ${gaugeWords(gauge)}`;
 }
 
-/** Each ceiling with its figures; where there is no room, three bars, whose figures come on hover and focus. */
+/** Each ceiling with its figures; where there is no room, a bar for each, with its figures on hover and focus. */
 function Gauges({ run }: { run: Run }) {
   const gauges = useGauges(run);
   const time = gauges.find((gauge) => gauge.name === "wallTime");
@@ -44,10 +44,7 @@ function Gauges({ run }: { run: Run }) {
       <div className={styles.gauges}>
         {gauges.map((gauge) => (
           <span key={gauge.name} className={styles.gauge} title={whole(gauge)}>
-            <Bar gauge={gauge} />
-            <span>
-              {gaugeWords(gauge)} {shortNames[gauge.name]}
-            </span>
+            {gaugeWords(gauge)} {shortNames[gauge.name]}
           </span>
         ))}
       </div>

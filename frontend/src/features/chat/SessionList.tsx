@@ -32,6 +32,9 @@ const marks: Partial<Record<SessionStatus, { kind: StatusKind; word: string }>> 
   failed: { kind: "failed", word: "Failed" },
 };
 
+// A first start, and "Chat" without any other, lead to this one.
+const mainStays = "The main chat always stays.";
+
 function complain(error: unknown): void {
   toast(sentenceOf(error), { tone: "failed" });
 }
@@ -107,13 +110,13 @@ export function SessionList({ current }: { current: string | undefined }) {
                   {
                     label: row.archived ? "Bring back" : "Archive",
                     icon: <Archive />,
-                    disabled: row.key === mainKey,
+                    unavailable: row.key === mainKey ? mainStays : undefined,
                     onSelect: () => archiveSession(row.key, !row.archived).catch(complain),
                   },
                   {
                     label: "Delete…",
                     icon: <Trash2 />,
-                    disabled: row.key === mainKey,
+                    unavailable: row.key === mainKey ? mainStays : undefined,
                     onSelect: () => setDeleting(row),
                   },
                 ]}
