@@ -63,8 +63,10 @@ generate: ## make generated files again: wire types, icons
 	go run ./backend/protocol/tsgen
 	go run ./build/icons
 
-bench: deps build ## figures into bench.json
-	go run ./backend/testkit/bench -bin bin/countersign -out bench.json
+bench: deps build ## figures of the page and the host into bench.json
+	@mkdir -p .cache
+	npm --prefix frontend run --silent perf -- "$(CURDIR)/.cache/page.json"
+	go run ./backend/testkit/bench -bin bin/countersign -also .cache/page.json -out bench.json
 
 KILLS ?= 200
 SEED ?= 1

@@ -526,20 +526,34 @@ export const devices: p.Device[] = [
   },
 ];
 
-/** A long conversation: many turns, every tenth with code, some with pictures that must not load. */
+const codeSamples: readonly (readonly [language: string, line: (at: number) => string])[] = [
+  ["go", (at) => `\tif err := step(ctx, ${at}); err != nil { return fmt.Errorf("step %d: %w", ${at}, err) }`],
+  ["python", (at) => `    total += price[${at}] * (1 + tax)  # line ${at}`],
+  ["typescript", (at) => `  const row${at}: Row = { id: "${at}", words: text.slice(${at}, ${at + 4}) };`],
+  ["bash", (at) => `grep -rn "part ${at}" notes/ | sort -u >> out.txt`],
+];
+
+/** A block of code of twenty lines, in one of four languages. */
+function code(number: number): string {
+  const [language, line] = codeSamples[number % codeSamples.length] ?? codeSamples[0] ?? ["", String];
+  return `\`\`\`${language}\n${Array.from({ length: 20 }, (_, at) => line(at)).join("\n")}\n\`\`\``;
+}
+
+const everyNthHasCode = 12.5;
+const everyNthHasImage = 50;
+
+function answer(turn: number): string {
+  const parts = [`Part ${turn + 1} is fine. It has ${turn} lines and nothing in it needs you.`];
+  if (Math.floor(turn % everyNthHasCode) === 0) parts.push(code(turn));
+  if (turn % everyNthHasImage === 0) parts.push(`![part ${turn + 1}](https://example.net/${turn}.png)`);
+  if (turn % 7 === 0) parts.push("- one\n- two, with `code`\n- three, **bold** and a [link](https://example.org/x)");
+  return parts.join("\n\n");
+}
+
+/** A long conversation: of 2,500 turns, 200 hold code and 50 hold pictures that must not load. */
 export function longConversation(turns: number): p.Message[] {
   return Array.from({ length: turns }, (_, turn) => [
     message("user", [text(`Question ${turn + 1}: what about part ${turn + 1}?`)], { runId: `old-${turn}` }),
-    message(
-      "assistant",
-      [
-        text(
-          turn % 10 === 0
-            ? `Part ${turn + 1} in code:\n\n\`\`\`go\nfunc part() int {\n\treturn ${turn}\n}\n\`\`\`\n\n![p](https://example.net/${turn}.png)`
-            : `Part ${turn + 1} is fine. It has ${turn} lines and nothing in it needs you.`,
-        ),
-      ],
-      { runId: `old-${turn}` },
-    ),
+    message("assistant", [text(answer(turn))], { runId: `old-${turn}`, model: "claude-sonnet-4-5" }),
   ]).flat();
 }

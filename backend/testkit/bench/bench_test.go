@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 )
@@ -45,6 +46,27 @@ func TestFiguresHaveFixedDecimals(t *testing.T) {
 	want := `[{"name":"d","value":1.500,"unit":"ms"},{"name":"r","value":1.500,"unit":"x"},{"name":"none","value":0.000,"unit":"x"},{"name":"m","value":31.4,"unit":"MB"}]`
 	if string(raw) != want {
 		t.Errorf("%s\nwant\n%s", raw, want)
+	}
+}
+
+func TestFiguresOfOthersAreTakenAsTheyAre(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "page.json")
+	const page = `[{"name":"page_open","value":117.8,"unit":"ms"}]`
+	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list, err := read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw, err := json.Marshal(list); err != nil || string(raw) != page {
+		t.Errorf("%s, %v", raw, err)
+	}
+	if list, err := read(""); err != nil || list != nil {
+		t.Errorf("without a file: %v, %v", list, err)
+	}
+	if _, err := read(filepath.Join(t.TempDir(), "gone")); err == nil {
+		t.Error("a file that is not there was read")
 	}
 }
 

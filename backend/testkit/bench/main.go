@@ -28,6 +28,7 @@ func main() {
 	flag.IntVar(&o.turns, "turns", 200, "turns of each kind")
 	flag.IntVar(&o.starts, "starts", 5, "starts of each kind")
 	flag.DurationVar(&o.idle, "idle", 3*time.Second, "rest before memory is read")
+	flag.StringVar(&o.also, "also", "", "file of figures measured by others, put before these")
 	out := flag.String("out", "bench.json", "file for the figures")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -44,6 +45,7 @@ type options struct {
 	bin                  string
 	sends, turns, starts int
 	idle                 time.Duration
+	also                 string
 }
 
 func bench(ctx context.Context, o options, path string) (err error) {
@@ -61,7 +63,12 @@ func bench(ctx context.Context, o options, path string) (err error) {
 			return err
 		}
 	}
+	others, err := read(o.also)
+	if err != nil {
+		return err
+	}
 	figures, err := measure(ctx, o, dir)
+	figures = append(others, figures...)
 	for _, f := range figures {
 		fmt.Printf("%-28s %10s %s\n", f.Name, f.Value, f.Unit)
 	}
@@ -76,4 +83,20 @@ func bench(ctx context.Context, o options, path string) (err error) {
 		return fmt.Errorf("write figures: %w", err)
 	}
 	return nil
+}
+
+// read reads figures that others wrote; no file, no figures.
+func read(path string) ([]figure, error) {
+	if path == "" {
+		return nil, nil
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read figures: %w", err)
+	}
+	var figures []figure
+	if err := json.Unmarshal(raw, &figures); err != nil {
+		return nil, fmt.Errorf("read figures of %s: %w", path, err)
+	}
+	return figures, nil
 }
