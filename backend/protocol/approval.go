@@ -73,6 +73,12 @@ type ApprovalRequest struct {
 	Diff         string     `json:"diff,omitempty"`
 	// Input is what a command reads from its standard input; it can be code.
 	Input string `json:"input,omitempty"`
+	// Scripts are the files that a command would run as code, in the order in which
+	// it names them.
+	Scripts []ApprovalScript `json:"scripts,omitempty"`
+	// Changed is one sentence that says what differs from what was allowed before,
+	// when it is asked again for that reason.
+	Changed string `json:"changed,omitempty"`
 	// Truncated says that what is shown is not all; such a plan cannot be allowed.
 	Truncated        bool            `json:"truncated,omitempty"`
 	Clause           string          `json:"clause"`
@@ -82,6 +88,23 @@ type ApprovalRequest struct {
 	PlanHash         string          `json:"planHash"`
 	Args             json.RawMessage `json:"args,omitempty"`
 	AllowedDecisions []Decision      `json:"allowedDecisions"`
+}
+
+// ApprovalScript is a file that a command would run as code, with the content
+// that is bound by the plan's hash: another content is another question.
+type ApprovalScript struct {
+	// Name is its path as people know it: relative to the workspace when it lies
+	// there. Path is real and absolute.
+	Name string `json:"name"`
+	Path string `json:"path"`
+	// SHA256 is the lower-case hex hash of the whole file.
+	SHA256    string `json:"sha256"`
+	SizeBytes int64  `json:"sizeBytes"`
+	// Text is what it holds, empty when Binary. Cut says that it is the beginning
+	// only; Binary that the file is no text, so that nothing of it can be shown.
+	Text   string `json:"text"`
+	Cut    bool   `json:"cut,omitempty"`
+	Binary bool   `json:"binary,omitempty"`
 }
 
 // TaintSource names where untrusted text came from, with a passage of it.

@@ -340,7 +340,7 @@ func (j *journal) question(c *call, d policy.Decision) protocol.Approval {
 		AgentID: j.run.AgentID, AgentName: j.agent.Name, SessionKey: j.run.SessionKey, RunID: j.run.ID, ToolCallID: c.block.ID, EffectID: c.effect.ID,
 		Tool: c.block.Name, ForWhom: j.run.Sender, Sentence: card.Sentence, Command: commandText(card.Argv), CommandArgv: card.Argv, Cwd: card.Cwd,
 		EnvKeys: card.EnvKeys, ResolvedPath: card.Resolved, Host: "gateway", Security: "allowlist", Ask: "always", WarningText: card.Warning,
-		Target: c.plan.Target, Diff: card.Diff, Input: card.Input, Truncated: card.Truncated, Clause: d.Clause.Text, Reach: card.Reach, HighRisk: card.HighRisk,
+		Target: c.plan.Target, Diff: card.Diff, Input: card.Input, Scripts: card.Scripts, Truncated: card.Truncated, Clause: d.Clause.Text, Reach: card.Reach, HighRisk: card.HighRisk,
 		PlanHash: c.hash, Args: c.plan.Args, AllowedDecisions: []protocol.Decision{protocol.AllowOnce, protocol.Deny}, Taint: j.sources(),
 	}
 	if m := j.m.o.MaskMark; m != "" && c.tool.Spec().Effect == protocol.ClassWrite && strings.Contains(string(c.plan.Args), m) {

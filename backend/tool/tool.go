@@ -118,7 +118,9 @@ type Card struct {
 	Argv     []string
 	Cwd      string
 	// Input is the text a command reads from its standard input.
-	Input    string
+	Input string
+	// Scripts are the files that a command would run as code.
+	Scripts  []protocol.ApprovalScript
 	EnvKeys  []string
 	Resolved string
 	Diff     string

@@ -2,9 +2,11 @@ package exec
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"unicode"
 
+	"countersign/backend/protocol"
 	"countersign/backend/sandbox"
 	"countersign/backend/tool"
 	"countersign/backend/tool/internal/place"
@@ -17,27 +19,59 @@ const (
 	// maxShown bounds argv and input on a card, in bytes. A longer plan cannot be
 	// allowed, for nobody could have read it.
 	maxShown = 64 << 10
+	// maxScript and maxScripts bound what is shown of one script and of all, in
+	// bytes. A longer one is marked cut; what runs is bound by its hash.
+	maxScript  = 64 << 10
+	maxScripts = 256 << 10
 )
 
-func cardOf(env tool.Env, a args, dir place.Spot, command sandbox.Plan, status sandbox.Status) tool.Card {
-	risks := risksOf(a.Argv, a.Stdin)
+func cardOf(env tool.Env, a args, dir place.Spot, command sandbox.Plan, scripts []sandbox.Script, status sandbox.Status) tool.Card {
+	warnings := risksOf(a.Argv, a.Stdin)
+	if hasInvisible(append([]string{a.Stdin}, a.Argv...)...) {
+		warnings = append(warnings, "it holds invisible characters, so it may not do what it looks like")
+	}
 	card := tool.Card{
 		Sentence: sentence(a, dir), Argv: a.Argv, Cwd: dir.Abs, Input: a.Stdin, EnvKeys: command.EnvKeys,
-		Resolved: command.Executable, HighRisk: len(risks) > 0, Reach: reach(env, dir, status),
+		Resolved: command.Executable, Reach: reach(env, dir, status),
+	}
+	for _, s := range scripts {
+		shown := scriptOf(env, s)
+		card.Scripts = append(card.Scripts, shown)
+		warnings = append(warnings, scriptWarnings(shown)...)
 	}
 	shown := len(a.Stdin)
 	for _, arg := range a.Argv {
 		shown += len(arg)
 	}
 	card.Truncated = shown > maxShown
-	if hasInvisible(a) {
-		risks = append(risks, "it holds invisible characters, so it may not do what it looks like")
-		card.HighRisk = true
-	}
-	if len(risks) > 0 {
-		card.Warning = "Careful: " + strings.Join(risks, "; ") + "."
+	if len(warnings) > 0 {
+		card.HighRisk, card.Warning = true, "Careful: "+strings.Join(warnings, "; ")+"."
 	}
 	return card
+}
+
+func scriptOf(env tool.Env, s sandbox.Script) protocol.ApprovalScript {
+	name := s.Path
+	if real, err := filepath.EvalSymlinks(env.Folders[0].Path); err == nil {
+		if rel, err := filepath.Rel(real, s.Path); err == nil && filepath.IsLocal(rel) {
+			name = filepath.ToSlash(rel)
+		}
+	}
+	return protocol.ApprovalScript{Name: name, Path: s.Path, SHA256: s.SHA256, SizeBytes: s.Size, Text: s.Text, Cut: s.Cut, Binary: s.Binary}
+}
+
+// scriptWarnings says what a person cannot see of a script.
+func scriptWarnings(s protocol.ApprovalScript) []string {
+	switch {
+	case s.Binary:
+		return []string{s.Name + " is no text, so what it does cannot be shown"}
+	case s.Cut:
+		return []string{fmt.Sprintf("%s is shown only in part, %d of its %d bytes", s.Name, len(s.Text), s.SizeBytes)}
+	// A mark at the beginning and line ends of Windows are what editors write.
+	case hasInvisible(strings.ReplaceAll(strings.TrimPrefix(s.Text, "\ufeff"), "\r\n", "\n")):
+		return []string{s.Name + " holds invisible characters, so it may not do what it looks like"}
+	}
+	return nil
 }
 
 func sentence(a args, dir place.Spot) string {
@@ -105,8 +139,8 @@ func quoteWord(arg string) string {
 
 // hasInvisible reports characters that change how a command looks and not what
 // it says, such as direction overrides.
-func hasInvisible(a args) bool {
-	for _, text := range append([]string{a.Stdin}, a.Argv...) {
+func hasInvisible(texts ...string) bool {
+	for _, text := range texts {
 		for _, r := range text {
 			if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
 				return true

@@ -114,7 +114,7 @@ func (t *Tool) Plan(_ context.Context, env tool.Env, raw json.RawMessage) (tool.
 	if err := dir.RequireDir(); err != nil {
 		return tool.Plan{}, err
 	}
-	command, err := sandbox.Resolve(a.Argv, dir.Abs, t.environ, env.Network)
+	command, scripts, err := t.resolve(env, a, dir)
 	if err != nil {
 		var refused *sandbox.ResolveError
 		if errors.As(err, &refused) {
@@ -122,7 +122,38 @@ func (t *Tool) Plan(_ context.Context, env tool.Env, raw json.RawMessage) (tool.
 		}
 		return tool.Plan{}, fmt.Errorf("plan command: %w", err)
 	}
-	return t.plan(env, a, dir, command)
+	return t.plan(env, a, dir, command, scripts)
+}
+
+// resolve finds out what a command means here, and what the scripts hold that it
+// would run. One that is being written is looked at again.
+func (t *Tool) resolve(env tool.Env, a args, dir place.Spot) (sandbox.Plan, []sandbox.Script, error) {
+	const attempts = 3
+	for i := 1; ; i++ {
+		command, err := sandbox.Resolve(a.Argv, dir.Abs, t.environ, env.Network)
+		if err != nil {
+			return sandbox.Plan{}, nil, err
+		}
+		// What the command may not see is not shown on its card either.
+		if err := sandbox.Check(command, placeOf(env), t.environ); err != nil {
+			return sandbox.Plan{}, nil, err
+		}
+		scripts, err := command.Scripts(maxScript, maxScripts)
+		if err == nil {
+			return command, scripts, nil
+		}
+		if i == attempts {
+			return sandbox.Plan{}, nil, &sandbox.ResolveError{Sentence: "A script of this command changes all the time; wait until it is written, then ask again.", Err: err}
+		}
+	}
+}
+
+func placeOf(env tool.Env) sandbox.Place {
+	p := sandbox.Place{Hide: env.Hide}
+	for _, f := range env.Folders {
+		p.Roots = append(p.Roots, sandbox.Root(f))
+	}
+	return p
 }
 
 func (a *args) complete(env tool.Env) error {
@@ -145,7 +176,7 @@ func (a *args) complete(env tool.Env) error {
 	return nil
 }
 
-func (t *Tool) plan(env tool.Env, a args, dir place.Spot, command sandbox.Plan) (tool.Plan, error) {
+func (t *Tool) plan(env tool.Env, a args, dir place.Spot, command sandbox.Plan, scripts []sandbox.Script) (tool.Plan, error) {
 	status := t.runner.Status()
 	d := detail{Command: command, Mechanism: status.Mechanism, Hidden: env.Hide}
 	for _, f := range env.Folders {
@@ -164,7 +195,7 @@ func (t *Tool) plan(env tool.Env, a args, dir place.Spot, command sandbox.Plan) 
 		Paths: []tool.PlanPath{{Path: dir.Abs, Write: dir.Writable, Outside: dir.Outside, Exists: true}},
 		// Without a sandbox nothing keeps a command off the network.
 		Outward: env.Network || status.Mechanism == sandbox.MechanismNone,
-		Card:    cardOf(env, a, dir, command, status),
+		Card:    cardOf(env, a, dir, command, scripts, status),
 	}, nil
 }
 
@@ -205,15 +236,10 @@ func (t *Tool) Do(ctx context.Context, env tool.Env, plan tool.Plan, progress to
 }
 
 func (t *Tool) spec(env tool.Env, a args, d detail) sandbox.Spec {
-	s := sandbox.Spec{
+	return sandbox.Spec{
 		Plan: d.Command, Env: t.environ, Stdin: []byte(a.Stdin), MaxOutput: env.MaxOutput,
-		Timeout: time.Duration(a.TimeoutSeconds) * time.Second,
-		Place:   sandbox.Place{Hide: env.Hide},
+		Timeout: time.Duration(a.TimeoutSeconds) * time.Second, Place: placeOf(env),
 	}
-	for _, f := range env.Folders {
-		s.Place.Roots = append(s.Place.Roots, sandbox.Root(f))
-	}
-	return s
 }
 
 // asChanged turns what Plan would refuse into what Do reports: the plan was fine

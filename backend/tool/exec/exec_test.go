@@ -2,8 +2,10 @@ package exec_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -148,6 +150,50 @@ func TestALongCommandIsMarkedCut(t *testing.T) {
 	p := plan(t, toolexec.New(&fakeRunner{}, nil), g, args)
 	if !p.Card.Truncated || len(p.Card.Sentence) > 300 {
 		t.Errorf("truncated %v, sentence of %d bytes", p.Card.Truncated, len(p.Card.Sentence))
+	}
+}
+
+// TestTheCardShowsTheScriptThatWouldRun: what is allowed by its name alone is not
+// allowed at all.
+func TestTheCardShowsTheScriptThatWouldRun(t *testing.T) {
+	long := strings.Repeat("echo line\n", 7000)
+	for name, c := range map[string]struct {
+		content string
+		warning string
+		shown   protocol.ApprovalScript
+	}{
+		"short":           {content: "echo one\n", shown: protocol.ApprovalScript{Text: "echo one\n"}},
+		"long":            {content: long, warning: "is shown only in part, 65536 of its 70000 bytes", shown: protocol.ApprovalScript{Text: long[:64<<10], Cut: true}},
+		"no text":         {content: "\x00\x01\xff", warning: "is no text", shown: protocol.ApprovalScript{Binary: true}},
+		"hidden":          {content: "echo a # \u202eb\n", warning: "sub/build.sh holds invisible characters", shown: protocol.ApprovalScript{Text: "echo a # \u202eb\n"}},
+		"made in Windows": {content: "\ufeffecho one\r\n", shown: protocol.ApprovalScript{Text: "\ufeffecho one\r\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := tooltest.NewGround(t)
+			g.Write("sub/build.sh", c.content)
+			p := plan(t, toolexec.New(&fakeRunner{}, nil), g, `{"argv":["sh","build.sh"],"cwd":"sub"}`)
+			want := c.shown
+			want.Name, want.Path, want.SizeBytes = "sub/build.sh", g.Workspace+"/sub/build.sh", int64(len(c.content))
+			want.SHA256 = fmt.Sprintf("%x", sha256.Sum256([]byte(c.content)))
+			if got := p.Card.Scripts; len(got) != 1 || got[0] != want {
+				t.Errorf("got %+.300v, want %+.300v", got, want)
+			}
+			if p.Card.HighRisk != (c.warning != "") || !strings.Contains(p.Card.Warning, c.warning) || p.Card.Truncated {
+				t.Errorf("high risk %v, cut %v, warning %q", p.Card.HighRisk, p.Card.Truncated, p.Card.Warning)
+			}
+		})
+	}
+}
+
+func TestAScriptOutOfReachIsRefusedBeforeAnyoneIsAsked(t *testing.T) {
+	g := tooltest.NewGround(t)
+	one := toolexec.New(&fakeRunner{}, nil)
+	for _, path := range []string{g.Secret, g.Data + "/state.db"} {
+		p, err := one.Plan(context.Background(), g.Env, json.RawMessage(tooltest.Args("argv", []string{"python3", path})))
+		var argument *tool.ArgumentError
+		if !errors.As(err, &argument) || !strings.Contains(err.Error(), "not in a folder that this agent may use") {
+			t.Errorf("%s: %v, card %+v", path, err, p.Card)
+		}
 	}
 }
 

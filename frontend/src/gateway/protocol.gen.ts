@@ -277,6 +277,16 @@ export interface ApprovalRequest {
   diff?: string;
   /** Input is what a command reads from its standard input; it can be code. */
   input?: string;
+  /**
+   * Scripts are the files that a command would run as code, in the order in which
+   * it names them.
+   */
+  scripts?: ApprovalScript[];
+  /**
+   * Changed is one sentence that says what differs from what was allowed before,
+   * when it is asked again for that reason.
+   */
+  changed?: string;
   /** Truncated says that what is shown is not all; such a plan cannot be allowed. */
   truncated?: boolean;
   clause: string;
@@ -286,6 +296,29 @@ export interface ApprovalRequest {
   planHash: string;
   args?: unknown;
   allowedDecisions: Decision[];
+}
+
+/**
+ * ApprovalScript is a file that a command would run as code, with the content
+ * that is bound by the plan's hash: another content is another question.
+ */
+export interface ApprovalScript {
+  /**
+   * Name is its path as people know it: relative to the workspace when it lies
+   * there. Path is real and absolute.
+   */
+  name: string;
+  path: string;
+  /** SHA256 is the lower-case hex hash of the whole file. */
+  sha256: string;
+  sizeBytes: number;
+  /**
+   * Text is what it holds, empty when Binary. Cut says that it is the beginning
+   * only; Binary that the file is no text, so that nothing of it can be shown.
+   */
+  text: string;
+  cut?: boolean;
+  binary?: boolean;
 }
 
 /** TaintSource names where untrusted text came from, with a passage of it. */
