@@ -233,7 +233,7 @@ export const scenes: readonly Scene[] = [
     usePlace.setState({ drafts: { [f.main]: "Move them into 2025/, then\nwrite a list of what is still open." } }),
   ),
   scene("chat-tool-open", chat, { transcript: { messages: f.conversation().slice(0, 4) } }, undefined, [
-    "List invoices",
+    "Listed invoices",
   ]),
   scene("chat-approval-input", chat, {
     ...talk(),

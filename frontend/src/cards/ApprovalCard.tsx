@@ -63,7 +63,6 @@ export function ApprovalCard({ approval, showSession }: { approval: Approval; sh
         </div>
       </header>
       <div className={styles.middle}>
-        <Plan request={request} />
         {request.truncated ? (
           <Notice tone="needs" title="This is cut: you do not see all of it.">
             What you cannot read whole cannot be allowed. Deny it and ask for smaller steps.
@@ -79,6 +78,7 @@ export function ApprovalCard({ approval, showSession }: { approval: Approval; sh
             {source.passage ? <q>{reveal(source.passage)}</q> : null}
           </Notice>
         ))}
+        <Plan request={request} />
         <Facts
           facts={[
             [

@@ -95,7 +95,7 @@ export function ParkedCard({ run, showSession }: { run: Run; showSession?: strin
         <div>
           <h2 id={titleId}>{words.title}</h2>
           <p className={styles.by}>
-            {reveal(run.title)} · since <Time atMs={run.parkedAtMs ?? run.acceptedAtMs} />
+            {reveal(run.title)} · <Time atMs={run.parkedAtMs ?? run.acceptedAtMs} />
             {showSession ? ` · ${showSession}` : null}
           </p>
         </div>
