@@ -117,6 +117,14 @@ export async function send(page, text) {
   await box.press("Enter");
 }
 
+/** Opens a new chat; answers once it is the one that is shown. */
+export async function newChat(page) {
+  const before = page.url();
+  await page.getByRole("button", { name: "New chat", exact: true }).click();
+  await page.waitForURL((url) => url.href !== before);
+  await page.getByRole("log").waitFor({ state: "detached" });
+}
+
 /** Requests that left this computer's own address. */
 export function foreign(requests, base) {
   const origin = new URL(base).origin;

@@ -1,7 +1,7 @@
 // A line that breaks heals without a word; what the person asked for is not lost with it.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { openPage, practise, send, startHost, until } from "./host.mjs";
+import { newChat, openPage, practise, send, startHost, until } from "./host.mjs";
 
 let host;
 let view;
@@ -81,8 +81,7 @@ describe("a lost connection", () => {
       events += 1;
       return events % 4 === 0;
     };
-    await page.getByRole("button", { name: "New chat" }).click();
-    await page.getByRole("log").waitFor({ state: "detached" });
+    await newChat(page);
     await send(page, "list this folder then list this folder");
     await until("the end of the run", () => ended);
     line.dropEvent = () => false;

@@ -1,7 +1,7 @@
 // What the page shows is what a reload shows, and one outcome has one word wherever it stands.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { openPage, practise, send, startHost } from "./host.mjs";
+import { newChat, openPage, practise, send, startHost } from "./host.mjs";
 
 let host;
 let view;
@@ -22,8 +22,8 @@ after(async () => {
 beforeEach(async () => {
   const { page } = view;
   await page.getByRole("link", { name: "Chat", exact: true }).click();
-  await page.getByRole("button", { name: "New chat" }).click();
-  await page.getByRole("log").waitFor({ state: "detached" });
+  await page.waitForURL(/#\/chat\/./);
+  await newChat(page);
 });
 
 const stop = () => view.page.getByRole("button", { name: "Stop", exact: true });
