@@ -53,10 +53,12 @@ func TestTrayShowsTheCommandItselfAndBindsToItsPlan(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for name, change := range map[string]func(*protocol.ApprovalRequest){
-		"high risk":    func(r *protocol.ApprovalRequest) { r.HighRisk = true },
-		"cut":          func(r *protocol.ApprovalRequest) { r.Truncated = true },
-		"tainted":      func(r *protocol.ApprovalRequest) { r.Taint = []protocol.TaintSource{{Source: "a web page"}} },
-		"without plan": func(r *protocol.ApprovalRequest) { r.PlanHash = "" },
+		"high risk":         func(r *protocol.ApprovalRequest) { r.HighRisk = true },
+		"cut":               func(r *protocol.ApprovalRequest) { r.Truncated = true },
+		"tainted":           func(r *protocol.ApprovalRequest) { r.Taint = []protocol.TaintSource{{Source: "a web page"}} },
+		"code in its input": func(r *protocol.ApprovalRequest) { r.Input = "print(1)" },
+		"a script":          func(r *protocol.ApprovalRequest) { r.Scripts = []protocol.ApprovalScript{{Name: "build.sh"}} },
+		"without plan":      func(r *protocol.ApprovalRequest) { r.PlanHash = "" },
 	} {
 		if !waiting(with(change)).HighRisk {
 			t.Errorf("%s: can be allowed from the tray", name)

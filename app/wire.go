@@ -105,12 +105,13 @@ func view(o host.Overview) View {
 }
 
 // waiting shows exactly what would be done: the command itself where there is one, else the sentence with the change.
-// What was cut or rests on text from outside is decided in the window, like everything of high risk.
+// What was cut, rests on text from outside, or runs code that a menu cannot show is decided in the window, like everything
+// of high risk.
 func waiting(a protocol.Approval) traymsg.Waiting {
 	r := a.Request
 	w := traymsg.Waiting{
 		ID: string(a.ID), Nonce: r.PlanHash, What: r.Sentence, Where: r.Cwd,
-		HighRisk: r.HighRisk || r.Truncated || len(r.Taint) > 0 || r.PlanHash == "",
+		HighRisk: r.HighRisk || r.Truncated || len(r.Taint) > 0 || r.Input != "" || len(r.Scripts) > 0 || r.PlanHash == "",
 	}
 	if r.Command != "" {
 		w.What = r.Command

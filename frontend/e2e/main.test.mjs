@@ -1,7 +1,7 @@
 // The main job, end to end: ask, approve, see the file, read the receipt, undo; then all that must survive.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { foreign, openPage, practise, send, startHost, until } from "./host.mjs";
@@ -76,6 +76,27 @@ describe("the main job", () => {
     await page
       .getByText(/“not today”/)
       .first()
+      .waitFor();
+  });
+
+  it("shows the script that a command would run, and asks anew when it is another one", async () => {
+    const { page } = view;
+    const script = join(host.workspace, "build.sh");
+    await writeFile(script, "echo first of all\n");
+    await send(page, "run sh build.sh");
+    const text = page.getByRole("region", { name: "The text of build.sh" });
+    await text.getByText("echo first of all").waitFor();
+    await writeFile(script, "echo something else\n");
+    await page.getByRole("button", { name: "Allow once" }).click();
+    await text.getByText("echo something else").waitFor();
+    await page
+      .getByText(/asked again/)
+      .first()
+      .waitFor();
+    await page.getByRole("button", { name: "Allow once" }).click();
+    await page
+      .getByRole("log")
+      .getByRole("button", { name: /Ran sh build\.sh/ })
       .waitFor();
   });
 

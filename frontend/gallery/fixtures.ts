@@ -177,6 +177,17 @@ for file in sorted(pathlib.Path(".").glob("*.pdf")):
     print(f"{year}-{month}", file.name)
 `;
 
+export function scriptFile(over: Partial<p.ApprovalScript> = {}): p.ApprovalScript {
+  return {
+    name: "tools/months.py",
+    path: "/home/sam/Ada/tools/months.py",
+    sha256: "9f2c4be1a0",
+    sizeBytes: script.length,
+    text: script,
+    ...over,
+  };
+}
+
 export const longDiff = `--- notes.md\n+++ notes.md\n@@ -0,0 +1,120 @@\n${Array.from({ length: 120 }, (_, line) => `+Line ${line + 1} of a long file that is shown whole, never shortened.`).join("\n")}\n`;
 
 export function question(over: Partial<p.Question> = {}): p.Question {

@@ -250,6 +250,42 @@ export const scenes: readonly Scene[] = [
     ],
     runs: [parked()],
   }),
+  scene("chat-approval-script", chat, {
+    ...talk(),
+    approvals: [
+      f.approval(
+        {},
+        {
+          commandArgv: ["python3", "tools/months.py", "--dry-run"],
+          sentence: "Run python3 tools/months.py --dry-run in invoices",
+          resolvedPath: "/usr/bin/python3",
+          scripts: [f.scriptFile()],
+          changed: "tools/months.py is another one than you allowed 4 minutes ago.",
+        },
+      ),
+    ],
+    runs: [parked()],
+  }),
+  scene("chat-approval-scripts-hidden", chat, {
+    ...talk(),
+    approvals: [
+      f.approval(
+        {},
+        {
+          commandArgv: ["sh", "install.sh", "bin/helper"],
+          sentence: "Run sh install.sh bin/helper in invoices",
+          resolvedPath: "/usr/bin/dash",
+          warningText: "Careful: bin/helper is no text, so what it does cannot be shown.",
+          highRisk: true,
+          scripts: [
+            f.scriptFile({ name: "install.sh", cut: true, sizeBytes: 91_000 }),
+            f.scriptFile({ name: "bin/helper", path: "/home/sam/Ada/bin/helper", text: "", binary: true }),
+          ],
+        },
+      ),
+    ],
+    runs: [parked()],
+  }),
   scene("chat-toasts", chat, { ...talk(), approvals: [f.approval()], runs: [parked()] }, () => {
     toast("Ceilings saved. They hold from the next run on.");
     toast("The receipt cannot be loaded right now. Try again.", { tone: "failed" });

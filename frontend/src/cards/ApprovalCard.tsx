@@ -3,7 +3,7 @@ import { type KeyboardEvent, useId, useState } from "react";
 import { CallError, sentenceOf } from "@/gateway/calls";
 import type { Approval, Decision } from "@/gateway/protocol.gen";
 import { reveal } from "@/markdown/reveal";
-import { decide, offeredDecisions } from "@/state/approvals";
+import { decide, isCut, offeredDecisions } from "@/state/approvals";
 import { Button } from "@/ui/Button";
 import { Facts } from "@/ui/Facts";
 import { Notice } from "@/ui/Notice";
@@ -63,7 +63,12 @@ export function ApprovalCard({ approval, showSession }: { approval: Approval; sh
         </div>
       </header>
       <div className={styles.middle}>
-        {request.truncated ? (
+        {request.changed ? (
+          <Notice tone="needs" title="This is asked again, for something is different now.">
+            {reveal(request.changed)}
+          </Notice>
+        ) : null}
+        {isCut(request) ? (
           <Notice tone="needs" title="This is cut: you do not see all of it.">
             What you cannot read whole cannot be allowed. Deny it and ask for smaller steps.
           </Notice>

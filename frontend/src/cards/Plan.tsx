@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
-import type { ApprovalRequest } from "@/gateway/protocol.gen";
+import type { ApprovalRequest, ApprovalScript } from "@/gateway/protocol.gen";
 import { reveal } from "@/markdown/reveal";
+import { formatBytes } from "@/ui/format";
 import styles from "./cards.module.css";
 import { Diff } from "./Diff";
 import { Scrolled } from "./Scrolled";
@@ -22,7 +23,31 @@ export function Plan({ request }: { request: ApprovalRequest }) {
           </Scrolled>
         </Part>
       ) : null}
+      {(request.scripts ?? []).map((script) => (
+        <Script key={script.path} script={script} />
+      ))}
     </>
+  );
+}
+
+// A command that names a script runs what stands in it, so the script is part of what is read before it is allowed.
+function Script({ script }: { script: ApprovalScript }) {
+  const { name, path, text, sizeBytes, sha256 } = script;
+  return (
+    <Part title={`The script it runs: ${reveal(name)}`}>
+      {script.binary ? (
+        <p className={styles.quiet}>This file is no text, so what it does cannot be shown.</p>
+      ) : (
+        <Scrolled label={`The text of ${reveal(name)}`}>
+          <pre>{text === "" ? <em>empty</em> : reveal(text)}</pre>
+        </Scrolled>
+      )}
+      <p className={styles.quiet} title={`${reveal(path)}\nSHA-256 ${sha256}`}>
+        {script.cut
+          ? `Only its beginning is shown, of ${formatBytes(sizeBytes)}.`
+          : `${formatBytes(sizeBytes)}. If it changes, you are asked again.`}
+      </p>
+    </Part>
   );
 }
 

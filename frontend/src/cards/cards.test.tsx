@@ -1,4 +1,4 @@
-import { approval, diff, longDiff, question, receipt, run, writeRequest } from "@gallery/fixtures";
+import { approval, diff, longDiff, question, receipt, run, scriptFile, writeRequest } from "@gallery/fixtures";
 import { StandInHost } from "@gallery/host";
 import { resetStores } from "@gallery/reset";
 import { fireEvent, render, screen, within } from "@testing-library/react";
@@ -69,6 +69,35 @@ describe("an approval card", () => {
     expect(answered.calls).toEqual([
       { method: "exec.approval.resolve", params: { id: "a-1", decision: "allow-once", planHash: "9f2c" } },
     ]);
+  });
+
+  it("shows what a command reads and the text of the scripts it runs, with what is hidden in them written out", () => {
+    const scripts = [scriptFile({ text: "print('ok')\u202e" }), scriptFile({ name: "b.py", path: "/b.py", text: "" })];
+    render(<ApprovalCard approval={approval({}, { input: "rm -rf build\n", scripts })} />);
+    expect(screen.getByRole("region", { name: "The standard input" })).toHaveTextContent("rm -rf build");
+    expect(screen.getByRole("region", { name: "The text of tools/months.py" })).toHaveTextContent(
+      "print('ok')⟨U+202E⟩",
+    );
+    expect(screen.getByRole("region", { name: "The text of b.py" })).toHaveTextContent("empty");
+    expect(screen.getByRole("button", { name: "Allow once" })).toBeEnabled();
+  });
+
+  it("says of a script that it is no text, and refuses one that is cut", () => {
+    const binary = scriptFile({ text: "", binary: true });
+    const { unmount } = render(<ApprovalCard approval={approval({}, { scripts: [binary] })} />);
+    expect(screen.getByText(/no text, so what it does cannot be shown/)).toBeInTheDocument();
+    expect(screen.getByRole("button", { name: "Allow once" })).toBeEnabled();
+    unmount();
+    render(<ApprovalCard approval={approval({}, { scripts: [scriptFile({ cut: true, sizeBytes: 91_000 })] })} />);
+    expect(screen.getByText(/This is cut/)).toBeInTheDocument();
+    expect(screen.getByText(/Only its beginning is shown, of 91 KB/)).toBeInTheDocument();
+    expect(screen.queryByRole("button", { name: /Allow/ })).toBeNull();
+  });
+
+  it("that is asked again says what changed", () => {
+    render(<ApprovalCard approval={approval({}, { changed: "build.sh is another one now." })} />);
+    expect(screen.getByText(/asked again/)).toBeInTheDocument();
+    expect(screen.getByText("build.sh is another one now.")).toBeInTheDocument();
   });
 
   it("that is cut says so and can only be denied", () => {

@@ -1,6 +1,6 @@
 import { create } from "zustand";
 import { sentenceOf } from "@/gateway/calls";
-import type { Approval, Decision, Question } from "@/gateway/protocol.gen";
+import type { Approval, ApprovalRequest, Decision, Question } from "@/gateway/protocol.gen";
 import { call } from "./link";
 import { type Load, loaded, notLoaded, reloading } from "./load";
 
@@ -52,11 +52,16 @@ export function openQuestions(state: ApprovalsState): Question[] {
     .sort((a, b) => a.createdAtMs - b.createdAtMs);
 }
 
+/** Reports whether a person does not see all of what would be done; nobody can allow what cannot be read whole. */
+export function isCut(request: ApprovalRequest): boolean {
+  return Boolean(request.truncated) || (request.scripts ?? []).some((script) => script.cut);
+}
+
 /** What a person may do with an approval: a cut plan, or one that was decided, cannot be allowed. */
 export function offeredDecisions(approval: Approval): Decision[] {
   if (approval.status !== "pending") return [];
   const offered = approval.request.allowedDecisions ?? [];
-  if (approval.request.truncated) return ["deny"];
+  if (isCut(approval.request)) return ["deny"];
   return (["allow-once", "allow-session", "deny"] as const).filter(
     (decision) => decision === "deny" || offered.includes(decision),
   );
