@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 
 	"github.com/wailsapp/wails/v2"
 	"github.com/wailsapp/wails/v2/pkg/logger"
@@ -96,8 +97,10 @@ func (d *wailsDesktop) dialog(o runtime.MessageDialogOptions) string {
 }
 
 func (d *wailsDesktop) ChooseFolder(title string) (string, error) {
+	// Without a home the chooser begins where it likes.
+	home, _ := os.UserHomeDir()
 	path, err := d.wait(func() (string, error) {
-		return runtime.OpenDirectoryDialog(d.ctx, runtime.OpenDialogOptions{Title: title, CanCreateDirectories: true})
+		return runtime.OpenDirectoryDialog(d.ctx, runtime.OpenDialogOptions{Title: title, DefaultDirectory: home, CanCreateDirectories: true})
 	})
 	if err != nil {
 		return "", fmt.Errorf("choose folder: %w", err)

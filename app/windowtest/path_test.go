@@ -86,6 +86,30 @@ func TestWholePathInTheRealWindow(t *testing.T) {
 	d.Wait("the receipt of the undo", func() bool { return same(t, d, "path-5-undone") })
 }
 
+// In the window a folder need not be typed: the page asks the shell, and the shell the system.
+func TestFolderIsChosenWithTheSystemsChooser(t *testing.T) {
+	d := screen.Start(t, screen.Options{})
+	d.StartTrayHost()
+	w := openWindow(t, d)
+	d.Wait("the window", w.visible)
+	w.waitPage(1)
+	d.Wait("the first page", func() bool { return colours(t, d.Shoot("folder-1-first-run")) > 150 })
+	press(t, d, "Tab", "Tab", "Return")
+	// The ring around a whole field is longer than one around a button.
+	d.Wait("the name of the agent", func() bool { return count(t, d.Shoot("folder-2-agent"), "1180x780+100+60", focusRing) > 1500 })
+	press(t, d, "Tab", "Tab", "space")
+	open := func() bool { return len(d.Windows("Choose a folder")) > 0 }
+	d.Wait("the chooser", open)
+	d.Shoot("folder-3-chooser")
+	press(t, d, "Escape")
+	d.Wait("the end of the chooser", func() bool { return !open() })
+	press(t, d, "Tab", "Tab", "Return") // past Back to Start: what was proposed is kept
+	d.Wait("the end of the first run", w.setUp)
+	if _, err := os.Stat(filepath.Join(w.home, "workspace")); err != nil {
+		t.Errorf("the proposed folder: %v", err)
+	}
+}
+
 // setUp reports whether the first run is over.
 func (w *window) setUp() bool {
 	settings, err := os.ReadFile(filepath.Join(w.home, "config.json"))

@@ -19,7 +19,10 @@ export function ceilingWords(name: CeilingName | undefined): string {
 
 /** How much of a ceiling is used: "3 of 40", "12 s of 10 min". */
 export function gaugeWords(gauge: Gauge): string {
-  if (gauge.name === "wallTime") return `${formatDuration(gauge.used)} of ${formatDuration(gauge.limit)}`;
+  if (gauge.name === "wallTime") {
+    const used = gauge.used < 1000 ? "0 s" : formatDuration(gauge.used);
+    return `${used} of ${formatDuration(gauge.limit)}`;
+  }
   return `${formatCount(gauge.used)} of ${formatCount(gauge.limit)}`;
 }
 
