@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package screen starts a private desktop for tests: an X server without a screen, a session bus, a window manager and
 // an unlocked keychain, with a home of its own.
 //
