@@ -124,7 +124,7 @@ type Card struct {
 	EnvKeys  []string
 	Resolved string
 	Diff     string
-	// Truncated says that Diff, Argv or Input does not show everything.
+	// Truncated says that Diff, Argv, Input or Scripts do not show everything.
 	Truncated bool
 	// Reach lists in words what the act can touch.
 	Reach    []string

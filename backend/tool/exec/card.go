@@ -3,6 +3,7 @@ package exec
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -20,7 +21,7 @@ const (
 	// allowed, for nobody could have read it.
 	maxShown = 64 << 10
 	// maxScript and maxScripts bound what is shown of one script and of all, in
-	// bytes. A longer one is marked cut; what runs is bound by its hash.
+	// bytes. A longer one is marked cut, and such a plan cannot be allowed either.
 	maxScript  = 64 << 10
 	maxScripts = 256 << 10
 )
@@ -39,15 +40,20 @@ func cardOf(env tool.Env, a args, dir place.Spot, command sandbox.Plan, scripts 
 		card.Scripts = append(card.Scripts, shown)
 		warnings = append(warnings, scriptWarnings(shown)...)
 	}
-	shown := len(a.Stdin)
-	for _, arg := range a.Argv {
-		shown += len(arg)
-	}
-	card.Truncated = shown > maxShown
+	card.Truncated = shownBytes(a) > maxShown || slices.ContainsFunc(scripts, func(s sandbox.Script) bool { return s.Cut })
 	if len(warnings) > 0 {
 		card.HighRisk, card.Warning = true, "Careful: "+strings.Join(warnings, "; ")+"."
 	}
 	return card
+}
+
+// shownBytes counts what a card has to show of the arguments.
+func shownBytes(a args) int {
+	n := len(a.Stdin)
+	for _, arg := range a.Argv {
+		n += len(arg)
+	}
+	return n
 }
 
 func scriptOf(env tool.Env, s sandbox.Script) protocol.ApprovalScript {

@@ -178,7 +178,7 @@ func TestTheCardShowsTheScriptThatWouldRun(t *testing.T) {
 			if got := p.Card.Scripts; len(got) != 1 || got[0] != want {
 				t.Errorf("got %+.300v, want %+.300v", got, want)
 			}
-			if p.Card.HighRisk != (c.warning != "") || !strings.Contains(p.Card.Warning, c.warning) || p.Card.Truncated {
+			if p.Card.HighRisk != (c.warning != "") || !strings.Contains(p.Card.Warning, c.warning) || p.Card.Truncated != c.shown.Cut {
 				t.Errorf("high risk %v, cut %v, warning %q", p.Card.HighRisk, p.Card.Truncated, p.Card.Warning)
 			}
 		})
