@@ -59,3 +59,33 @@ func TestAScriptThatIsCutCannotBeAllowed(t *testing.T) {
 	}
 	call[protocol.ApprovalResolveResult](c, protocol.MethodApprovalResolve, protocol.ApprovalResolveParams{ID: a.ID, Decision: protocol.Deny})
 }
+
+// What was allowed and what is there now are two things, and the second question
+// says in which way.
+func TestAScriptThatChangedIsAskedAgainWithWhatChanged(t *testing.T) {
+	r := newRig(t)
+	c := r.window()
+	write := func(text string) {
+		if err := os.WriteFile(filepath.Join(r.o.Home, "workspace", "build.sh"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("echo one > ran\n")
+	run := chat(c, "run sh build.sh")
+	first := run.ApprovalIDs[0]
+	write("echo two > ran\n")
+	run = allow(c, run)
+	if run.State != protocol.RunParked || len(run.ApprovalIDs) != 1 || run.ApprovalIDs[0] == first {
+		t.Fatalf("it is %s and waits for %v", run.State, run.ApprovalIDs)
+	}
+	a := call[protocol.Approval](c, protocol.MethodApprovalGet, protocol.ApprovalGetParams{ID: run.ApprovalIDs[0]})
+	if a.Request.Changed != "Since you allowed this, build.sh was changed." || a.Request.Scripts[0].Text != "echo two > ran\n" {
+		t.Fatalf("it says %q and shows %q", a.Request.Changed, a.Request.Scripts[0].Text)
+	}
+	if run = allow(c, run); run.State != protocol.RunDone {
+		t.Fatalf("it is %s: %s", run.State, run.ErrorMessage)
+	}
+	if ran, err := os.ReadFile(filepath.Join(r.o.Home, "workspace", "ran")); err != nil || string(ran) != "two\n" {
+		t.Fatalf("it wrote %q (%v)", ran, err)
+	}
+}

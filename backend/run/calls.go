@@ -295,9 +295,13 @@ func (j *journal) settleAllowed(tx *store.Tx, c *call, a protocol.Approval) erro
 	if err := effect.Replan(tx, *replanned); err != nil {
 		return err
 	}
+	var allowed tool.Plan
+	if err := json.Unmarshal(c.effect.Plan, &allowed); err != nil {
+		return fmt.Errorf("decode the allowed plan of %s: %w", c.effect.ID, err)
+	}
 	c.effect, c.standing = replanned, agent.Waiting
 	q := j.question(c, d)
-	q.Request.WarningText = "What is there changed since you allowed this, so it is asked again. " + q.Request.WarningText
+	q.Request.Changed = tool.Changed(c.tool, allowed, c.plan)
 	return approval.Ask(tx, q)
 }
 

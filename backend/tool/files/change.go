@@ -246,6 +246,16 @@ func resolveChange(ctx context.Context, env tool.Env, plan tool.Plan) (tool.Resu
 	return tool.Result{}, false, nil
 }
 
+// changedMode says that a file would come out with other rights than those that
+// were allowed; its content is among the paths of the plan.
+func changedMode(before, after tool.Plan) []string {
+	var was, is detail
+	if json.Unmarshal(before.Detail, &was) != nil || json.Unmarshal(after.Detail, &is) != nil || was.Mode == is.Mode {
+		return nil
+	}
+	return []string{fmt.Sprintf("the permissions of %s became %04o, which were %04o", after.Target, is.Mode, was.Mode)}
+}
+
 func argument(format string, args ...any) error {
 	return &tool.ArgumentError{Sentence: fmt.Sprintf(format, args...)}
 }

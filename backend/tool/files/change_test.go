@@ -187,6 +187,26 @@ func TestWhatAppearsInTheWayIsANewQuestion(t *testing.T) {
 	}
 }
 
+func TestWhatChangedIsSaidInWords(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*tooltest.Ground)
+		want   string
+	}{
+		"content":     {func(g *tooltest.Ground) { g.Write("notes.md", "first\nother\n") }, "notes.md was changed."},
+		"permissions": {func(g *tooltest.Ground) { g.Chmod("notes.md", 0o755) }, "the permissions of notes.md became 0755, which were 0644."},
+		"both": {func(g *tooltest.Ground) { g.Write("notes.md", "first\n"); g.Chmod("notes.md", 0o600) },
+			"the permissions of notes.md became 0600, which were 0644 and notes.md was changed."},
+	} {
+		g := tooltest.NewGround(t)
+		before := plan(t, files.Edit{}, g, "path", "notes.md", "old", "first", "new", "FIRST")
+		c.change(g)
+		after := plan(t, files.Edit{}, g, "path", "notes.md", "old", "first", "new", "FIRST")
+		if got := tool.Changed(files.Edit{}, before, after); got != "Since you allowed this, "+c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 func TestUndoRefusesWhatCameAfter(t *testing.T) {
 	for name, c := range map[string]struct {
 		change   func(*tooltest.Ground)

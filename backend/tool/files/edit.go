@@ -58,6 +58,9 @@ func (e Edit) Resolve(ctx context.Context, env tool.Env, plan tool.Plan) (tool.R
 	return resolveChange(ctx, env, plan)
 }
 
+// Changed says what differs between two plans; see tool.Comparer.
+func (Edit) Changed(before, after tool.Plan) []string { return changedMode(before, after) }
+
 func (a editArgs) after(show string, was present) ([]byte, error) {
 	switch {
 	case !was.exists:

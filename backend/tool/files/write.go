@@ -53,3 +53,6 @@ func (w Write) Do(ctx context.Context, env tool.Env, plan tool.Plan, _ tool.Prog
 func (w Write) Resolve(ctx context.Context, env tool.Env, plan tool.Plan) (tool.Result, bool, error) {
 	return resolveChange(ctx, env, plan)
 }
+
+// Changed says what differs between two plans; see tool.Comparer.
+func (Write) Changed(before, after tool.Plan) []string { return changedMode(before, after) }
