@@ -181,6 +181,9 @@ type Verdict struct {
 	// PlanHash, when given, is the hash that was shown.
 	PlanHash string
 	Resolver protocol.Resolver
+	// Mask hides the secrets of the request, as JSON, which nobody has to read any
+	// more once it is decided; nil leaves it as it was asked.
+	Mask func(json.RawMessage) json.RawMessage
 }
 
 // Decide decides a pending approval. A repeat of the same decision returns the
@@ -200,7 +203,7 @@ func Decide(tx *store.Tx, id protocol.ApprovalID, v Verdict, nowMs int64) (proto
 	if a.State == protocol.ApprovalPending && !offered(a, v.Decision) {
 		return a, ErrNotOffered
 	}
-	changed, err := settle(tx, a.ID, state, v, nowMs)
+	changed, err := settle(tx, a, state, v, nowMs)
 	if err != nil {
 		return a, err
 	}
@@ -224,13 +227,20 @@ func offered(a protocol.Approval, d protocol.Decision) bool {
 	return !a.Request.Truncated && slices.Contains(a.Request.AllowedDecisions, d)
 }
 
-func settle(tx *store.Tx, id protocol.ApprovalID, state protocol.ApprovalState, v Verdict, nowMs int64) (bool, error) {
+func settle(tx *store.Tx, a protocol.Approval, state protocol.ApprovalState, v Verdict, nowMs int64) (bool, error) {
 	resolver, err := json.Marshal(v.Resolver)
 	if err != nil {
 		return false, fmt.Errorf("encode resolver: %w", err)
 	}
-	res, err := tx.Exec(`UPDATE approvals SET state = ?, decision = ?, reason = ?, resolver_json = ?, resolved_at_ms = ?, version = version + 1
-		WHERE approval_id = ? AND state = 'pending'`, string(state), string(v.Decision), v.Reason, string(resolver), nowMs, string(id))
+	request, err := json.Marshal(a.Request)
+	if err != nil {
+		return false, fmt.Errorf("encode approval: %w", err)
+	}
+	if v.Mask != nil {
+		request = v.Mask(request)
+	}
+	res, err := tx.Exec(`UPDATE approvals SET state = ?, decision = ?, reason = ?, request_json = ?, resolver_json = ?, resolved_at_ms = ?, version = version + 1
+		WHERE approval_id = ? AND state = 'pending'`, string(state), string(v.Decision), v.Reason, string(request), string(resolver), nowMs, string(a.ID))
 	if err != nil {
 		return false, fmt.Errorf("decide approval: %w", err)
 	}
@@ -239,14 +249,15 @@ func settle(tx *store.Tx, id protocol.ApprovalID, state protocol.ApprovalState, 
 		return false, fmt.Errorf("decide approval: %w", err)
 	}
 	if n == 1 {
-		tx.Emit(store.Change{Kind: ChangeApproval, Key: string(id), AtMs: nowMs})
+		tx.Emit(store.Change{Kind: ChangeApproval, Key: string(a.ID), AtMs: nowMs})
 	}
 	return n == 1, nil
 }
 
 // Cancel ends every pending approval and question of a run, with the reason why
-// nobody needs to decide any more. It touches nothing for an empty run.
-func Cancel(tx *store.Tx, run protocol.RunID, reason string, nowMs int64) error {
+// nobody needs to decide any more. mask is as in Verdict. It touches nothing for an
+// empty run.
+func Cancel(tx *store.Tx, run protocol.RunID, reason string, mask func(json.RawMessage) json.RawMessage, nowMs int64) error {
 	if run == "" {
 		return nil // an empty run selects those of all runs
 	}
@@ -256,7 +267,7 @@ func Cancel(tx *store.Tx, run protocol.RunID, reason string, nowMs int64) error 
 	}
 	host := protocol.Resolver{Kind: "system", Name: "Countersign"}
 	for _, a := range pending {
-		if _, err := settle(tx, a.ID, protocol.ApprovalCancelled, Verdict{Reason: reason, Resolver: host}, nowMs); err != nil {
+		if _, err := settle(tx, a, protocol.ApprovalCancelled, Verdict{Reason: reason, Resolver: host, Mask: mask}, nowMs); err != nil {
 			return err
 		}
 	}

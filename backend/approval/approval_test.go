@@ -1,7 +1,9 @@
 package approval_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -30,7 +32,7 @@ func (r *rig) bring(id protocol.ApprovalID, run protocol.RunID, state protocol.A
 	case protocol.ApprovalDenied:
 		_, err = r.decide(id, verdict(protocol.Deny))
 	case protocol.ApprovalCancelled:
-		r.must(func(tx *store.Tx) error { return approval.Cancel(tx, run, "The run was stopped.", 150) })
+		r.must(func(tx *store.Tx) error { return approval.Cancel(tx, run, "The run was stopped.", nil, 150) })
 	case protocol.ApprovalExpired:
 		r.force(id, state)
 	}
@@ -74,7 +76,7 @@ func TestEveryPairOfStateAndVerb(t *testing.T) {
 			protocol.ApprovalCancelled: {protocol.ApprovalCancelled, second},
 		}},
 		{"cancel", func(tx *store.Tx, _ protocol.ApprovalID, run protocol.RunID) error {
-			return approval.Cancel(tx, run, "The run was stopped.", 400)
+			return approval.Cancel(tx, run, "The run was stopped.", nil, 400)
 		}, row{
 			protocol.ApprovalPending: {protocol.ApprovalCancelled, fine}, protocol.ApprovalAllowed: {protocol.ApprovalAllowed, fine},
 			protocol.ApprovalDenied: {protocol.ApprovalDenied, fine}, protocol.ApprovalExpired: {protocol.ApprovalExpired, fine},
@@ -354,8 +356,8 @@ func TestCancelEndsWhatOneRunAskedAndNothingElse(t *testing.T) {
 	r.ask("aaaa-2", "two")
 	r.asks("q1", "one", protocol.Question{})
 	r.asks("q2", "two", protocol.Question{})
-	r.must(func(tx *store.Tx) error { return approval.Cancel(tx, "", "nobody", 1) })
-	r.must(func(tx *store.Tx) error { return approval.Cancel(tx, "one", "The run was stopped.", 300) })
+	r.must(func(tx *store.Tx) error { return approval.Cancel(tx, "", "nobody", nil, 1) })
+	r.must(func(tx *store.Tx) error { return approval.Cancel(tx, "one", "The run was stopped.", nil, 300) })
 	a := r.get("aaaa-1")
 	if a.State != protocol.ApprovalCancelled || a.Reason != "The run was stopped." || a.Decision != "" || a.Resolver.Kind != "system" || a.ResolvedAtMs != 300 {
 		t.Errorf("cancelled as %+v", a)
@@ -379,5 +381,40 @@ func TestWhatWasAskedIsKeptAsItWas(t *testing.T) {
 	err := r.db.Write(context.Background(), func(tx *store.Tx) error { return approval.Ask(tx, protocol.Approval{ID: "aaaa-1", Request: req}) })
 	if err == nil {
 		t.Error("one id was asked twice")
+	}
+}
+
+// Whoever decides has to see everything; nobody does afterwards.
+func TestWhatWasAskedIsMaskedOnceItIsDecided(t *testing.T) {
+	hide := func(raw json.RawMessage) json.RawMessage {
+		return bytes.ReplaceAll(raw, []byte("canary"), []byte("•••"))
+	}
+	for name, decide := range map[string]func(*store.Tx, protocol.ApprovalID) error{
+		"allowed": func(tx *store.Tx, id protocol.ApprovalID) error {
+			_, err := approval.Decide(tx, id, approval.Verdict{Decision: protocol.AllowOnce, Mask: hide}, 200)
+			return err
+		},
+		"denied": func(tx *store.Tx, id protocol.ApprovalID) error {
+			_, err := approval.Decide(tx, id, approval.Verdict{Decision: protocol.Deny, Mask: hide}, 200)
+			return err
+		},
+		"cancelled": func(tx *store.Tx, _ protocol.ApprovalID) error {
+			return approval.Cancel(tx, "one", "The run was stopped.", hide, 200)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			a := protocol.Approval{ID: "aaaa", Request: request("one"), CreatedAtMs: 100}
+			a.Request.Diff, a.Request.Scripts = "+canary", []protocol.ApprovalScript{{Name: "s", Text: "canary"}}
+			r.must(func(tx *store.Tx) error { return approval.Ask(tx, a) })
+			if before := r.get(a.ID); before.Request.Diff != "+canary" || before.Request.Scripts[0].Text != "canary" {
+				t.Fatalf("asked with %+v", before.Request)
+			}
+			r.must(func(tx *store.Tx) error { return decide(tx, a.ID) })
+			after := r.get(a.ID)
+			if after.Request.Diff != "+•••" || after.Request.Scripts[0].Text != "•••" || after.Request.PlanHash != a.Request.PlanHash {
+				t.Fatalf("kept %+v", after.Request)
+			}
+		})
 	}
 }

@@ -134,7 +134,7 @@ func TestAQuestionIsAnsweredOnce(t *testing.T) {
 func TestACancelledOrUnknownQuestionTakesNoAnswer(t *testing.T) {
 	r := newRig(t)
 	r.asks("q1", "run", protocol.Question{})
-	r.must(func(tx *store.Tx) error { return approval.Cancel(tx, "run", "", 150) })
+	r.must(func(tx *store.Tx) error { return approval.Cancel(tx, "run", "", nil, 150) })
 	if _, err := r.answer("q1", approval.Answer{Text: "late"}); !errors.Is(err, approval.ErrAnswered) || r.question("q1").State != "cancelled" {
 		t.Errorf("answered after it was cancelled: %v", err)
 	}

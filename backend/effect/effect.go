@@ -99,8 +99,10 @@ type Effect struct {
 	Tool       string
 	Class      protocol.EffectClass
 	Repeat     string
+	// Args, Plan and Target are as the tool has them until the effect has ended,
+	// and from then on with secrets masked. Plan is the tool's plan as JSON;
+	// PlanHash is that of the unmasked one, which an approval is bound to.
 	Args       json.RawMessage
-	// Plan is the tool's plan as JSON; PlanHash is what an approval is bound to.
 	Plan       json.RawMessage
 	PlanHash   string
 	Target     string

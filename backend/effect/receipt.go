@@ -61,7 +61,8 @@ var endings = map[protocol.Outcome]string{
 }
 
 // Finish ends an effect that has not ended and writes its receipt, or reports
-// ErrWrongState when its state does not permit the outcome.
+// ErrWrongState when its state does not permit the outcome. Nobody carries its
+// plan out any more, so that what the row keeps of it is masked as the receipt is.
 func Finish(tx *store.Tx, e Effect, end Ending, nowMs int64) (protocol.Receipt, error) {
 	from, known := endings[end.Outcome]
 	if !known {
@@ -75,12 +76,15 @@ func Finish(tx *store.Tx, e Effect, end Ending, nowMs int64) (protocol.Receipt, 
 	if startedMs > 0 {
 		end.Facts.NeverStarted = false // the row knows better than its caller
 	}
+	e, end = masked(e, end)
 	authority, err := json.Marshal(e.Authority)
 	if err != nil {
 		return protocol.Receipt{}, fmt.Errorf("encode authority: %w", err)
 	}
-	err = move(tx, e.ID, "finish effect", `state = ?, authority_json = ?, result_text = ?, result_error = ?, receipt_id = ?, taint = ?, ended_at_ms = ?`,
-		from, string(end.Outcome), string(authority), end.ResultText, end.IsError, string(end.ReceiptID), string(end.Taint), nowMs)
+	err = move(tx, e.ID, "finish effect", `state = ?, args_json = ?, plan_json = ?, target = ?, authority_json = ?, result_text = ?, result_error = ?,
+			receipt_id = ?, taint = ?, ended_at_ms = ?`,
+		from, string(end.Outcome), string(e.Args), string(e.Plan), e.Target, string(authority), end.ResultText, end.IsError,
+		string(end.ReceiptID), string(end.Taint), nowMs)
 	if err != nil {
 		return protocol.Receipt{}, err
 	}
@@ -90,6 +94,7 @@ func Finish(tx *store.Tx, e Effect, end Ending, nowMs int64) (protocol.Receipt, 
 // Record stores an effect that began without a row, because it only read, and
 // its receipt.
 func Record(tx *store.Tx, e Effect, end Ending, nowMs int64) (protocol.Receipt, error) {
+	e, end = masked(e, end) // what is no longer needed is not written even once
 	if err := Insert(tx, e); err != nil {
 		return protocol.Receipt{}, err
 	}
@@ -97,18 +102,16 @@ func Record(tx *store.Tx, e Effect, end Ending, nowMs int64) (protocol.Receipt, 
 }
 
 func write(tx *store.Tx, e Effect, end Ending, nowMs int64) (protocol.Receipt, error) {
-	mask := end.Mask
-	if mask == nil {
-		mask = func(s string) string { return s }
-	}
-	end = masked(end, mask)
 	r := protocol.Receipt{
-		ID: end.ReceiptID, EffectID: e.ID, Class: e.Class, Tool: e.Tool, Args: maskArgs(e.Args, mask), Target: strings.ToValidUTF8(mask(e.Target), "�"),
+		ID: end.ReceiptID, EffectID: e.ID, Class: e.Class, Tool: e.Tool, Args: e.Args, Target: e.Target,
 		Represents: end.Represents, Origin: end.Origin, Taint: end.Sources, Authority: e.Authority, Outcome: end.Outcome, Evidence: end.Evidence,
 		StartedAtMs: e.StartedMs, EndedAtMs: nowMs,
 	}
-	r.Authority.Clause, r.Authority.Reason = mask(r.Authority.Clause), mask(r.Authority.Reason)
-	r.Sentence = strings.ToValidUTF8(mask(Sentence(r, end.Facts)), "�")
+	r.Sentence = Sentence(r, end.Facts)
+	if end.Mask != nil {
+		r.Sentence = end.Mask(r.Sentence)
+	}
+	r.Sentence = strings.ToValidUTF8(r.Sentence, "�")
 	h := undoHandle(e, end)
 	r.Undo = protocol.UndoState{Available: h != nil, Undoes: end.Undoes}
 	if h == nil {
@@ -136,40 +139,61 @@ func write(tx *store.Tx, e Effect, end Ending, nowMs int64) (protocol.Receipt, e
 	return r, nil
 }
 
-// masked hides secrets in every word of an ending that the receipt shows. It
+// masked hides secrets in every word of an effect and its ending that is kept. It
 // comes before the sentence is made: a word that was cut to fit would hide the
-// secret from the mask and still show half of it.
-func masked(end Ending, mask func(string) string) Ending {
+// secret from the mask and still show half of it. Masking twice changes nothing.
+func masked(e Effect, end Ending) (Effect, Ending) {
+	mask := end.Mask
+	if mask == nil {
+		mask = func(s string) string { return s }
+	}
 	for _, s := range []*string{
+		&e.Authority.Clause, &e.Authority.Reason,
 		&end.Evidence.Output, &end.Evidence.Error, &end.Evidence.Note, &end.NoUndo,
 		&end.Facts.Where, &end.Facts.Pattern, &end.Facts.Question, &end.Facts.Answer,
 	} {
 		*s = mask(*s)
 	}
+	// The arguments stand in the plan too, and may hold a whole file.
+	once := remembering(mask)
+	e.Args, e.Plan, e.Target = MaskJSON(e.Args, once), MaskJSON(e.Plan, once), strings.ToValidUTF8(mask(e.Target), "�")
 	end.Sources = slices.Clone(end.Sources)
 	for i := range end.Sources {
 		end.Sources[i].Source, end.Sources[i].Passage = mask(end.Sources[i].Source), mask(end.Sources[i].Passage)
 	}
-	return end
+	return e, end
 }
 
-// maskArgs masks within the decoded strings, so that what remains is JSON.
-// Numbers stay as they were written.
-func maskArgs(args json.RawMessage, mask func(string) string) json.RawMessage {
-	if !json.Valid(args) {
+// remembering masks each text once.
+func remembering(mask func(string) string) func(string) string {
+	done := map[string]string{}
+	return func(s string) string {
+		out, ok := done[s]
+		if !ok {
+			out = mask(s)
+			done[s] = out
+		}
+		return out
+	}
+}
+
+// MaskJSON masks within the decoded strings, so that what remains is JSON. Numbers
+// stay as they were written. What is no JSON becomes an empty object.
+func MaskJSON(raw json.RawMessage, mask func(string) string) json.RawMessage {
+	if !json.Valid(raw) {
 		return json.RawMessage("{}")
 	}
 	var v any
-	dec := json.NewDecoder(bytes.NewReader(args))
+	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	if err := dec.Decode(&v); err != nil {
 		return json.RawMessage("{}")
 	}
-	raw, err := json.Marshal(maskValue(v, mask))
+	out, err := json.Marshal(maskValue(v, mask))
 	if err != nil {
 		return json.RawMessage("{}")
 	}
-	return raw
+	return out
 }
 
 func maskValue(v any, mask func(string) string) any {

@@ -94,6 +94,53 @@ func TestSecretsAreMaskedInAllThatAReceiptShows(t *testing.T) {
 	}
 }
 
+// A row keeps what an effect was allowed to do as long as it may have to be
+// compared or carried out, and nothing of a secret from then on.
+func TestARowHidesItsSecretsOnceTheEffectHasEnded(t *testing.T) {
+	r := newRig(t)
+	row := func(id protocol.EffectID) (columns string) {
+		r.must(func(tx *store.Tx) error {
+			return tx.QueryRow(`SELECT args_json || plan_json || target || authority_json || result_text FROM effects WHERE effect_id = ?`, string(id)).Scan(&columns)
+		})
+		return columns
+	}
+	secretive := func(id string) effect.Effect {
+		e := planned(id)
+		e.Args = json.RawMessage(`{"path":"notes.md","content":"key ` + canary + `"}`)
+		e.Plan = json.RawMessage(`{"args":{"content":"key ` + canary + `"},"detail":{"n":12345678901234567890}}`)
+		e.Target = "notes of " + canary
+		return e
+	}
+	for outcome, from := range map[protocol.Outcome]effect.State{
+		protocol.OutcomeDone: effect.Started, protocol.OutcomeFailed: effect.Started, protocol.OutcomeUnknown: effect.Started,
+		protocol.OutcomeDenied: effect.Planned, protocol.OutcomeStopped: effect.Authorised,
+	} {
+		e := secretive("e " + string(outcome))
+		r.bring(e, from)
+		if before := r.get(e.ID); string(before.Plan) != string(e.Plan) || string(before.Args) != string(e.Args) {
+			t.Fatalf("%s: what is to be done was changed: %s", outcome, before.Plan)
+		}
+		e.Authority = protocol.Authority{Kind: "approval", Reason: "for " + canary}
+		end := ending("r "+string(outcome), outcome)
+		end.Mask = hide
+		r.finish(e, end)
+		if got := row(e.ID); strings.Contains(got, canary) || !strings.Contains(got, "key •••") || !strings.Contains(got, "12345678901234567890") {
+			t.Errorf("%s: the row holds %s", outcome, got)
+		}
+	}
+	e := secretive("a read")
+	e.Repeat = "read"
+	r.must(func(tx *store.Tx) error {
+		end := ending("r read", protocol.OutcomeDone)
+		end.Mask = hide
+		_, err := effect.Record(tx, e, end, 300)
+		return err
+	})
+	if got := row(e.ID); strings.Contains(got, canary) || !strings.Contains(got, "key •••") {
+		t.Errorf("a read: the row holds %s", got)
+	}
+}
+
 func TestEverySentenceIsMaskedBeforeItIsCut(t *testing.T) {
 	r := newRig(t)
 	edge := strings.Repeat("x", 110) + " " + canary

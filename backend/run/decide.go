@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -17,6 +18,7 @@ import (
 // into its queue in the same transaction. Allowing for the session also stores a
 // grant for the identical plan.
 func (m *Manager) Resolve(ctx context.Context, id protocol.ApprovalID, v approval.Verdict) (protocol.Approval, error) {
+	v.Mask = m.maskJSON
 	var decided protocol.Approval
 	err := m.o.DB.Write(ctx, func(tx *store.Tx) error {
 		before, err := approval.Get(tx, id)
@@ -38,6 +40,10 @@ func (m *Manager) Resolve(ctx context.Context, id protocol.ApprovalID, v approva
 		return m.resumeIf(tx, r, protocol.ParkApproval)
 	})
 	return decided, Wire(err)
+}
+
+func (m *Manager) maskJSON(raw json.RawMessage) json.RawMessage {
+	return effect.MaskJSON(raw, m.o.Mask)
 }
 
 func (m *Manager) grant(tx *store.Tx, a protocol.Approval, r queue.Run) error {

@@ -128,7 +128,7 @@ func ceilingWords(r queue.Run, c protocol.CeilingName) string {
 // stopNow ends a run that holds no goroutine, or whose goroutine calls this as
 // its last write: what waits is cancelled, and every open call gets its result.
 func (m *Manager) stopNow(tx *store.Tx, r queue.Run, by string) error {
-	if err := approval.Cancel(tx, r.ID, "The run was stopped.", m.nowMs()); err != nil {
+	if err := approval.Cancel(tx, r.ID, "The run was stopped.", m.maskJSON, m.nowMs()); err != nil {
 		return err
 	}
 	if err := m.showInput(tx, r); err != nil {

@@ -34,6 +34,8 @@ const (
 //
 // temp_store keeps sorting and temporary tables out of files that others may
 // read. _dqs=0 makes a misspelt column an error instead of a string literal.
+// secure_delete writes zeroes over what a change or a deletion leaves free in a
+// page: what was masked or erased is not to be read out of the file.
 func dataSource(path string, a access, sync SyncMode) string {
 	q := url.Values{
 		"_busy_timeout": {fmt.Sprint(busyTimeoutMs)},
@@ -49,7 +51,7 @@ func dataSource(path string, a access, sync SyncMode) string {
 		q.Set("_journal_mode", "WAL")
 		q.Set("_synchronous", sync.pragma())
 		q["_pragma"] = append(q["_pragma"],
-			"fullfsync(1)", "checkpoint_fullfsync(1)", "cache_size(-16000)",
+			"fullfsync(1)", "checkpoint_fullfsync(1)", "secure_delete(1)", "cache_size(-16000)",
 			fmt.Sprintf("journal_size_limit(%d)", journalSizeLimit))
 	case readOnly:
 		q.Set("_query_only", "on")

@@ -384,3 +384,40 @@ func TestCheckpointEmptiesTheLog(t *testing.T) {
 		t.Errorf("log size %d, %v", after, err)
 	}
 }
+
+// What was replaced or removed cannot be read out of the file any more, whether it
+// lay in a page or in pages of its own.
+func TestWhatWasReplacedIsNotLeftInTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	db := openAt(t, options(path))
+	short, long := "canary-short", strings.Repeat("canary-long ", 4000)
+	for id, body := range map[string]string{"kept": "x", "short": short, "long": long, "gone": short, "gone too": long} {
+		if err := put(db, id, body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Checkpoint(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if raw := contents(t, path)[""]; !bytes.Contains(raw, []byte("canary-short")) || !bytes.Contains(raw, []byte("canary-long")) {
+		t.Fatal("the file never held it, so this proves nothing")
+	}
+	err := db.Write(context.Background(), func(tx *store.Tx) error {
+		if _, err := tx.Exec(`UPDATE note SET body = '•••' WHERE id IN ('short', 'long')`); err != nil {
+			return err
+		}
+		_, err := tx.Exec(`DELETE FROM note WHERE id IN ('gone', 'gone too')`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Checkpoint(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for suffix, raw := range contents(t, path) {
+		if bytes.Contains(raw, []byte("canary-")) {
+			t.Errorf("state.db%s still holds it", suffix)
+		}
+	}
+}
