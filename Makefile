@@ -50,7 +50,7 @@ lint: deps $(TOOLS)/staticcheck ## format, vet, staticcheck, types, biome, other
 # Compiles for the systems that cannot be run here: Windows whole, macOS without window and tray, which need its SDK.
 cross:
 	GOOS=windows CGO_ENABLED=0 go vet -tags desktop,production $(GOPACKAGES)
-	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go vet ./backend/... ./app/traymsg ./app/notify ./app/autostart ./app/sessionbus
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go vet ./backend/... ./app/traymsg ./app/notify ./app/sessionbus
 
 vulncheck: page $(TOOLS)/govulncheck .cache/vulndb/index.json
 	$(TOOLS)/govulncheck -db "file://$(CURDIR)/.cache/vulndb" -tags $(WINDOW_TAGS) $(GOPACKAGES)

@@ -8,8 +8,8 @@ import (
 	"log/slog"
 	"strings"
 
-	"countersign/app/autostart"
 	"countersign/app/traymsg"
+	"countersign/backend/autostart"
 	"countersign/backend/config"
 	"countersign/backend/gateway"
 	"countersign/backend/host"
@@ -26,7 +26,7 @@ func OpenHost(home, version string, page fs.FS, log *slog.Logger) func(context.C
 		}
 		h, err := host.Open(ctx, host.Options{
 			Home: home, Version: version, Logger: log, Frontend: page, Show: show,
-			Startup: func(s config.Startup) error { return login.Apply(loginSettings(s, home)) },
+			Startup: func(s config.Startup) error { return login.Apply(autostart.For(s, home)) },
 		})
 		if errors.Is(err, store.ErrLocked) {
 			return nil, fmt.Errorf("%w: %w", ErrAlreadyRunning, err)
@@ -36,16 +36,6 @@ func OpenHost(home, version string, page fs.FS, log *slog.Logger) func(context.C
 		}
 		return hosted{h}, nil
 	}
-}
-
-// loginSettings names the data directory only where it is not the usual one, so that the entries stay valid when the
-// usual one moves.
-func loginSettings(s config.Startup, home string) autostart.Settings {
-	out := autostart.Settings{Window: s.OpenAtLogin, Serve: s.ServeAtLogin, Restart: s.RestartAfterCrash, Home: home}
-	if usual, err := config.ConventionalDir(); err == nil && usual == home {
-		out.Home = ""
-	}
-	return out
 }
 
 // maxDetail bounds the lines of a change that travel to the tray, which shows fewer and then only counts them.

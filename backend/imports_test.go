@@ -24,7 +24,7 @@ var levels = []level{
 	{"caller", []string{"client"}},
 	{"front door", []string{"gateway", "inbox"}},
 	{"conductor", []string{"run", "agent", "delivery"}},
-	{"doer", []string{"model", "tool", "channel", "runner", "sandbox", "mcp", "skill", "workspace", "egress"}},
+	{"doer", []string{"model", "tool", "channel", "runner", "sandbox", "mcp", "skill", "workspace", "egress", "autostart"}},
 	{"owner", []string{
 		"session", "queue", "effect", "approval", "outbox", "ingress", "registry", "task", "schedule", "usage",
 		"memory", "blob", "grant", "device",

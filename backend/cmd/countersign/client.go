@@ -21,6 +21,9 @@ type access struct {
 	bootstrap string
 }
 
+// errNoHost: nobody has the data directory open, so a command may change it itself.
+var errNoHost = errors.New("no Countersign runs")
+
 // dial connects to the host of the data directory.
 func dial(ctx context.Context, g *globals, a access) (*client.Conn, error) {
 	dir, err := g.dir()
@@ -33,7 +36,7 @@ func dial(ctx context.Context, g *globals, a access) (*client.Conn, error) {
 	})
 	var absent *net.OpError
 	if errors.As(err, &absent) && absent.Op == "dial" {
-		return nil, fmt.Errorf("no Countersign runs on %s; start it with `countersign serve` or open the app", dir)
+		return nil, fmt.Errorf("%w on %s; start it with `countersign serve` or open the app", errNoHost, dir)
 	}
 	return c, explain(err)
 }

@@ -30,9 +30,16 @@ func (w *Switch) Apply(s Settings) error {
 	)
 }
 
+// Entries says what the next login does.
+func (w *Switch) Entries() (Entries, error) {
+	return Entries{Window: present(w.plist("app.countersign.desktop")), Serve: present(w.plist("app.countersign.serve"))}, nil
+}
+
+func (w *Switch) plist(label string) string { return filepath.Join(w.dirs.agents, label+".plist") }
+
 // agent writes a LaunchAgent; launchd itself restarts what did not end well.
 func (w *Switch) agent(label string, on bool, argv []string, restart bool) error {
-	path := filepath.Join(w.dirs.agents, label+".plist")
+	path := w.plist(label)
 	if !on {
 		return remove(path)
 	}

@@ -1,7 +1,7 @@
 // Package autostart keeps the switches for starting with the computer and after a crash.
 //
 // It owns the files or registry values that each system reads at login: an XDG autostart entry and a systemd user unit
-// on Linux, LaunchAgents on macOS, values of the Run key on Windows. It promises that Apply is repeatable, touches
+// on Linux (a second entry where systemd is not), LaunchAgents on macOS, values of the Run key on Windows. It promises that Apply is repeatable, touches
 // nothing but its own entries, and writes a file whole or not at all. It starts and stops nothing now: what it sets
 // counts from the next login.
 package autostart
@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"countersign/backend/config"
 )
 
 // Settings are the switches.
@@ -25,6 +27,22 @@ type Settings struct {
 	Restart bool
 	// Home is the data directory, empty for the usual one.
 	Home string
+}
+
+// For is what the owner's settings mean for a data directory. It is named only where it is not the usual one, so that
+// the entries stay valid when the usual one moves.
+func For(s config.Startup, home string) Settings {
+	out := Settings{Window: s.OpenAtLogin, Serve: s.ServeAtLogin, Restart: s.RestartAfterCrash, Home: home}
+	if usual, err := config.ConventionalDir(); err == nil && usual == home {
+		out.Home = ""
+	}
+	return out
+}
+
+// Entries are the places in which the two programs are set to start at login; empty where one is not.
+type Entries struct {
+	Window string `json:"window,omitempty"`
+	Serve  string `json:"serve,omitempty"`
 }
 
 // Switch sets what happens at login. It is safe for concurrent use as long as nobody else writes its entries.
@@ -61,10 +79,13 @@ func (f folder) windowArgv(s Settings, guard bool) []string {
 	return withHome(append(argv, "--hidden"), s)
 }
 
+// serveArgv is the command that runs the host at login. The guard is part of the desktop program, which need not be
+// there; without it nothing restarts the host.
 func (f folder) serveArgv(s Settings, guard bool) []string {
 	argv := []string{f.path("countersign")}
-	if guard && s.Restart {
-		argv = []string{f.path("countersign-desktop"), "--guard", "--", argv[0]}
+	desktop := f.path("countersign-desktop")
+	if guard && s.Restart && exists(desktop) {
+		argv = []string{desktop, "--guard", "--", argv[0]}
 	}
 	return withHome(append(argv, "serve"), s)
 }
@@ -97,6 +118,19 @@ func write(path, content string) error {
 		return errors.Join(fmt.Errorf("write login entry %s: %w", path, err), os.Remove(temp.Name()))
 	}
 	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// present is path where something is there, else empty.
+func present(path string) string {
+	if exists(path) {
+		return path
+	}
+	return ""
 }
 
 // remove deletes an entry; one that is not there is fine.

@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"countersign/backend/config"
 )
 
 func testSwitch(t *testing.T, programs string) (*Switch, string) {
 	t.Helper()
 	dir := t.TempDir()
-	return &Switch{dirs: folders{config: dir}, programs: folder(programs)}, dir
+	return &Switch{dirs: folders{config: dir, systemd: true}, programs: folder(programs)}, dir
 }
 
 func files(t *testing.T, dir string) []string {
@@ -50,6 +52,83 @@ func TestSwitchingOnAndOffLeavesNothing(t *testing.T) {
 	}
 	if left := files(t, dir); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestEntriesAreWhatTheNextLoginReads(t *testing.T) {
+	for name, c := range map[string]struct {
+		s             Settings
+		systemd       bool
+		window, serve string
+	}{
+		"nothing":                        {Settings{}, true, "", ""},
+		"the window":                     {Settings{Window: true}, true, "autostart/countersign.desktop", ""},
+		"the host":                       {Settings{Serve: true}, true, "", "systemd/user/default.target.wants/countersign-login.service"},
+		"the host where systemd is not":  {Settings{Serve: true}, false, "", "autostart/countersign-serve.desktop"},
+		"both, where systemd is not":     {Settings{Window: true, Serve: true}, false, "autostart/countersign.desktop", "autostart/countersign-serve.desktop"},
+		"nothing, where systemd is not ": {Settings{}, false, "", ""},
+	} {
+		w, dir := testSwitch(t, "/usr/bin")
+		// A login before had it the other way.
+		w.dirs.systemd = !c.systemd
+		if err := w.Apply(Settings{Window: true, Serve: true}); err != nil {
+			t.Fatal(err)
+		}
+		w.dirs.systemd = c.systemd
+		if err := w.Apply(c.s); err != nil {
+			t.Fatal(err)
+		}
+		at := func(rel string) string {
+			if rel == "" {
+				return ""
+			}
+			return filepath.Join(dir, rel)
+		}
+		got, err := w.Entries()
+		if want := (Entries{Window: at(c.window), Serve: at(c.serve)}); err != nil || got != want {
+			t.Errorf("%s: %+v (%v), want %+v", name, got, err, want)
+		}
+		for _, left := range files(t, dir) {
+			if left != c.window && left != c.serve && (c.serve == "" || left != "systemd/user/countersign-login.service" || !c.systemd) {
+				t.Errorf("%s: %s is left behind", name, left)
+			}
+		}
+	}
+}
+
+func TestTheUsualDataFolderIsNotNamed(t *testing.T) {
+	t.Setenv("XDG_DATA_HOME", "/data")
+	s := config.Startup{ServeAtLogin: true, RestartAfterCrash: true}
+	if got, want := For(s, "/data/countersign"), (Settings{Serve: true, Restart: true}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got, want := For(s, "/elsewhere"), (Settings{Serve: true, Restart: true, Home: "/elsewhere"}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// Only the desktop program has the guard; one that is not there must not keep the
+// host from starting.
+func TestTheGuardIsUsedOnlyWhereItIs(t *testing.T) {
+	dir := t.TempDir()
+	w, _ := testSwitch(t, dir)
+	w.dirs.systemd = false
+	for _, there := range []bool{false, true} {
+		if there {
+			if err := os.WriteFile(filepath.Join(dir, "countersign-desktop"), nil, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Apply(Settings{Serve: true, Restart: true}); err != nil {
+			t.Fatal(err)
+		}
+		entry, err := os.ReadFile(w.dirs.serveEntry())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(string(entry), "--guard"); got != there {
+			t.Errorf("guard there %t: the entry is\n%s", there, entry)
+		}
 	}
 }
 
