@@ -26,6 +26,9 @@ func (c *conn) authenticate(p *protocol.ConnectParams) (scopeSet, string, *proto
 	case PeerWindow:
 		return granted, authWindow, nil
 	case PeerBrowser:
+		if bad := c.stillIn(); bad != nil {
+			return nil, "", bad
+		}
 		return granted, authCookie, nil
 	}
 	auth := protocol.ConnectAuth{}
@@ -51,8 +54,7 @@ func (c *conn) authenticate(p *protocol.ConnectParams) (scopeSet, string, *proto
 		}
 	}
 	if method == "" && c.peer.Name == peerPage {
-		return nil, "", protocol.NewError(protocol.CodeForbidden, protocol.DetailTokenMissing,
-			"Countersign was started again, so this page must be opened anew: use the link that it printed, or make one in its window under Settings.")
+		return nil, "", openAnew()
 	}
 	if method == "" {
 		return nil, "", protocol.NewError(protocol.CodeForbidden, protocol.DetailTokenMissing,
@@ -139,7 +141,7 @@ func (c *conn) pair(p *protocol.ConnectParams, ticket string, now time.Time) (sc
 	if bad != nil {
 		return nil, "", bad
 	}
-	scopes := newScopes(allScopes()...)
+	scopes := newScopes(protocol.AllScopes()...)
 	if len(p.Scopes) > 0 {
 		scopes = newScopes(p.Scopes...)
 	}

@@ -80,10 +80,11 @@ func matrixGateway(t *testing.T) *gateway.Gateway {
 		paired(key(1), protocol.ScopeApprovals), paired(key(2), protocol.ScopeAdmin),
 		paired(key(3), protocol.ScopeRead), paired(key(4), protocol.ScopeApprovals, protocol.ScopeQuestions),
 	)
-	opts.Token = tokenFile(t, "right-token")
+	opts.Token, opts.Browsers = tokenFile(t, "right-token"), gatewaytest.NewBrowsers()
 	g := gatewaytest.New(t, opts)
 	own := []protocol.Method{
 		protocol.MethodConnect, protocol.MethodPresence, protocol.MethodTicketCreate, protocol.MethodDeviceList, protocol.MethodDeviceRemove,
+		protocol.MethodBrowserList, protocol.MethodBrowserRemove,
 	}
 	for _, call := range protocol.Calls() {
 		if !slices.Contains(own, call.Method) {

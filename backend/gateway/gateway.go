@@ -69,6 +69,8 @@ type Options struct {
 	Defaults func() protocol.SessionDefaults
 	// Devices may be nil: then nothing can be paired.
 	Devices Devices
+	// Browsers may be nil: then no browser gets in.
+	Browsers Browsers
 	// Changes may be nil: then no client can resume.
 	Changes ChangeLog
 	// Token may be nil: then no token is accepted.
@@ -96,7 +98,6 @@ type Gateway struct {
 	connects shape
 
 	tickets  *Tickets
-	sessions *browserSessions
 	failures *lockout
 
 	// ctx ends when handlers must give up; calls counts those that run.
@@ -142,7 +143,6 @@ func New(opts Options) (*Gateway, error) {
 		servers:  map[*Server]struct{}{},
 		sockets:  map[*Socket]struct{}{},
 		tickets:  NewTickets(opts.Now),
-		sessions: newBrowserSessions(opts.Now),
 		failures: newLockout(opts.Now),
 	}
 	for _, e := range protocol.EventPayloads() {
@@ -261,6 +261,10 @@ func (g *Gateway) ServeConn(ctx context.Context, t Transport, p Peer) error {
 	g.mu.Unlock()
 	if c.isReady() {
 		g.presenceChanged()
+		if p.Browser != "" {
+			// A page may stay open for long: its time runs from now.
+			g.renew(context.WithoutCancel(ctx), p.Browser)
+		}
 	}
 	if err != nil && !errors.Is(err, errEnded) {
 		return fmt.Errorf("serve connection: %w", err)

@@ -51,7 +51,19 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == socketPath:
 		w.Header().Set("Upgrade", "websocket")
 		refuse(w, http.StatusUpgradeRequired, invalid("", "This address takes WebSocket connections."))
-	case !p.g.sessions.known(p.cookie(r)):
+	default:
+		p.inside(w, r)
+	}
+}
+
+// inside serves the page to a browser that a ticket has let in.
+func (p *page) inside(w http.ResponseWriter, r *http.Request) {
+	_, known, err := p.g.knownBrowser(r.Context(), p.cookie(r))
+	switch {
+	case err != nil:
+		p.g.log.Error("a browser was not looked up", slog.Any("err", err))
+		sentence(w, http.StatusServiceUnavailable, "Countersign cannot look up this browser right now. Load the page again; the log says more.")
+	case !known:
 		p.locked(w)
 	default:
 		p.file(w, r)
@@ -103,8 +115,16 @@ func (p *page) webSocket(w http.ResponseWriter, r *http.Request, v verdict) {
 	if v.samePage {
 		peer.Name = peerPage
 	}
-	if v.samePage && p.g.sessions.known(p.cookie(r)) {
-		peer.Kind, peer.Name = PeerBrowser, "browser"
+	if v.samePage {
+		id, known, err := p.g.knownBrowser(r.Context(), p.cookie(r))
+		switch {
+		case err != nil:
+			p.g.log.Error("a browser was not looked up", slog.Any("err", err))
+			refuse(w, http.StatusServiceUnavailable, internal())
+			return
+		case known:
+			peer.Kind, peer.Name, peer.Browser = PeerBrowser, "browser", id
+		}
 	}
 	t, err := upgrade(w, r, beforeAuth)
 	if err != nil {
@@ -129,14 +149,20 @@ func (p *page) enter(w http.ResponseWriter, r *http.Request) {
 	}
 	// Anything beside the ticket is somebody else's idea of this address.
 	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil || len(query) != 1 || len(query["ticket"]) != 1 || !p.g.tickets.Redeem(query.Get("ticket"), ForBrowser) {
+	if err != nil || p.g.opts.Browsers == nil || len(query) != 1 || len(query["ticket"]) != 1 || !p.g.tickets.Redeem(query.Get("ticket"), ForBrowser) {
 		p.g.failures.failed(key)
 		sentence(w, http.StatusForbidden, "This link was used already or has ended. Make a new one: "+
-			"in the window under Settings, or by starting \"countersign serve\" again.")
+			"with \"countersign ticket\", or in the window under Settings.")
+		return
+	}
+	cookie, err := p.g.letIn(r.Context(), r.UserAgent())
+	if err != nil {
+		p.g.log.Error("a browser was not let in", slog.Any("err", err))
+		sentence(w, http.StatusServiceUnavailable, "Countersign cannot keep this browser right now, and the link is used up. Make a new one; the log says more.")
 		return
 	}
 	http.SetCookie(w, &http.Cookie{
-		Name: p.cookieName(), Value: p.g.sessions.open(), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: p.cookieName(), Value: cookie, Path: "/", MaxAge: int(cookieTime.Seconds()), HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
 	w.Header().Set("Location", "/")
 	w.WriteHeader(http.StatusSeeOther)
@@ -170,8 +196,8 @@ func (p *page) ready(w http.ResponseWriter) {
 }
 
 func (p *page) locked(w http.ResponseWriter) {
-	sentence(w, http.StatusUnauthorized, "This is Countersign. To use it in this browser, open the link that "+
-		"\"countersign serve\" printed, or make one in the window under Settings.")
+	sentence(w, http.StatusUnauthorized, "This is Countersign. To use it in this browser, open a link of your own: "+
+		"\"countersign ticket\" prints one, and the window makes one under Settings.")
 }
 
 // file serves one file of the built page.

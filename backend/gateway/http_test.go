@@ -34,24 +34,37 @@ func (c *clock) forward(d time.Duration) { c.mu.Lock(); defer c.mu.Unlock(); c.a
 
 type port struct {
 	*gateway.Server
-	g     *gateway.Gateway
-	clock *clock
-	host  string
+	g        *gateway.Gateway
+	browsers *gatewaytest.Browsers
+	clock    *clock
+	host     string
 }
 
 func openPort(t *testing.T) *port {
 	t.Helper()
-	p := &port{clock: &clock{at: time.Unix(1_800_000_000, 0)}}
+	p := newPort()
+	p.listen(t, "127.0.0.1:0")
+	return p
+}
+
+// newPort is a clock and a registry before any port is open.
+func newPort() *port {
+	return &port{clock: &clock{at: time.Unix(1_800_000_000, 0)}, browsers: gatewaytest.NewBrowsers()}
+}
+
+// listen starts a gateway on what p keeps, as each start of a host does.
+func (p *port) listen(t *testing.T, addr string) {
+	t.Helper()
 	opts := gatewaytest.Options(t)
 	opts.Now = p.clock.now
 	opts.Token = tokenFile(t, "right-token")
-	opts.Devices = gatewaytest.NewDevices()
+	opts.Devices, opts.Browsers = gatewaytest.NewDevices(), p.browsers
 	p.g = gatewaytest.New(t, opts)
 	gateway.Handle(p.g, protocol.MethodHealth, func(context.Context, gateway.Caller, protocol.HealthParams) (protocol.Health, error) {
 		return protocol.Health{OK: true}, nil
 	})
 	var err error
-	p.Server, err = p.g.Listen("127.0.0.1:0", gateway.HTTPOptions{Frontend: fstest.MapFS{
+	p.Server, err = p.g.Listen(addr, gateway.HTTPOptions{Frontend: fstest.MapFS{
 		"index.html":    {Data: []byte("<title>the page</title>")},
 		"assets/app.js": {Data: []byte("script")},
 		".hidden":       {Data: []byte("hidden")},
@@ -61,7 +74,6 @@ func openPort(t *testing.T) *port {
 		t.Fatal(err)
 	}
 	p.host = p.Addr()
-	return p
 }
 
 // ask sends a request with exactly these headers over a connection of its own.

@@ -13,16 +13,19 @@ func (g *Gateway) registerOwn() {
 		return g.presences(), nil
 	})
 	Handle(g, protocol.MethodTicketCreate, g.createTicket)
-	if g.opts.Devices == nil {
-		return
+	if g.opts.Browsers != nil {
+		Handle(g, protocol.MethodBrowserList, g.listBrowsers)
+		Handle(g, protocol.MethodBrowserRemove, g.removeBrowser)
 	}
-	Handle(g, protocol.MethodDeviceList, g.listDevices)
-	Handle(g, protocol.MethodDeviceRemove, g.removeDevice)
+	if g.opts.Devices != nil {
+		Handle(g, protocol.MethodDeviceList, g.listDevices)
+		Handle(g, protocol.MethodDeviceRemove, g.removeDevice)
+	}
 }
 
 // createTicket needs every scope, for what a ticket opens may do everything.
 func (g *Gateway) createTicket(_ context.Context, c Caller, p protocol.TicketParams) (protocol.Ticket, error) {
-	if len(c.Scopes) != len(allScopes()) {
+	if len(c.Scopes) != len(protocol.AllScopes()) {
 		return protocol.Ticket{}, protocol.NewError(protocol.CodeForbidden, "",
 			"Only the window, or a program that may do everything, can let others in. Make the ticket in the window.")
 	}
@@ -35,7 +38,7 @@ func (g *Gateway) createTicket(_ context.Context, c Caller, p protocol.TicketPar
 		return protocol.Ticket{Ticket: secret, ExpiresAtMs: ends.UnixMilli()}, nil
 	case "browser":
 		base := g.URL()
-		if base == "" {
+		if base == "" || g.opts.Browsers == nil {
 			return protocol.Ticket{}, protocol.NewError(protocol.CodeUnavailable, "",
 				"No port is open for a browser. Switch it on in settings, under Gateway, then try again.")
 		}

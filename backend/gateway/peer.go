@@ -31,13 +31,15 @@ type Peer struct {
 	Name string
 	// Remote groups failed proofs for the lockout, such as an IP address.
 	Remote string
+	// Browser is the one that the cookie belongs to, for a PeerBrowser.
+	Browser protocol.BrowserID
 }
 
 // granted are the scopes that a kind has before it proves anything more.
 func (k PeerKind) granted() scopeSet {
 	switch k {
 	case PeerWindow, PeerBrowser:
-		return newScopes(allScopes()...)
+		return newScopes(protocol.AllScopes()...)
 	case PeerSocket:
 		return newScopes(protocol.ScopeRead, protocol.ScopeWrite, protocol.ScopeModels)
 	}
@@ -47,13 +49,6 @@ func (k PeerKind) granted() scopeSet {
 // tokenScopes are what a token file is good for; never approvals.
 func tokenScopes() scopeSet { return newScopes(protocol.ScopeRead, protocol.ScopeWrite) }
 
-func allScopes() []protocol.Scope {
-	return []protocol.Scope{
-		protocol.ScopeRead, protocol.ScopeWrite, protocol.ScopeAdmin, protocol.ScopeApprovals,
-		protocol.ScopeQuestions, protocol.ScopePairing, protocol.ScopeModels,
-	}
-}
-
 // scopeSet is a set of scopes with what they imply. It is read-only once built.
 type scopeSet map[protocol.Scope]bool
 
@@ -62,7 +57,7 @@ type scopeSet map[protocol.Scope]bool
 func newScopes(scopes ...protocol.Scope) scopeSet {
 	set := scopeSet{}
 	for _, s := range scopes {
-		if !slices.Contains(allScopes(), s) {
+		if !slices.Contains(protocol.AllScopes(), s) {
 			continue
 		}
 		set[s] = true
@@ -107,7 +102,7 @@ func (s scopeSet) with(other scopeSet) scopeSet {
 // list returns the scopes in the order of protocol.
 func (s scopeSet) list() []protocol.Scope {
 	out := []protocol.Scope{}
-	for _, scope := range allScopes() {
+	for _, scope := range protocol.AllScopes() {
 		if s[scope] {
 			out = append(out, scope)
 		}

@@ -265,7 +265,7 @@ func (h *Host) openGateway(context.Context) (err error) {
 	}
 	h.gateway, err = gateway.New(gateway.Options{
 		Logger: h.log, Version: h.o.Version, BootID: h.bootID, Health: func() protocol.Health { return h.state.health() },
-		Defaults: sessionDefaults, Devices: devices{h}, Changes: changeLog{h.db}, Token: h.token, Now: h.o.Now,
+		Defaults: sessionDefaults, Devices: devices{h}, Browsers: browsers{h}, Changes: changeLog{h.db}, Token: h.token, Now: h.o.Now,
 	})
 	return err
 }

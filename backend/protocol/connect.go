@@ -16,6 +16,12 @@ const (
 	ScopeModels    Scope = "operator.models"
 )
 
+// AllScopes is every scope, in the order they are listed in. Each call makes a
+// new slice.
+func AllScopes() []Scope {
+	return []Scope{ScopeRead, ScopeWrite, ScopeAdmin, ScopeApprovals, ScopeQuestions, ScopePairing, ScopeModels}
+}
+
 // Capabilities a client may name in connect.
 const (
 	CapToolEvents    = "tool-events"

@@ -34,6 +34,9 @@ type BlobID string
 // DeviceID is the lower-case hex SHA-256 of a device's raw Ed25519 public key.
 type DeviceID string
 
+// BrowserID names one browser that a ticket let in.
+type BrowserID string
+
 // ConnID names one connection of a client.
 type ConnID string
 

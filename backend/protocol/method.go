@@ -5,7 +5,7 @@ type Method string
 
 // Methods answered here. Names of protocol v4 keep their meaning; runs.*,
 // receipts.*, settings.*, folders.*, models.add|remove|found|test, secrets.*,
-// pause.set, attachments.get and device.ticket.create are our own.
+// pause.set, attachments.get, device.browser.* and device.ticket.create are our own.
 const (
 	MethodConnect           Method = "connect"
 	MethodHealth            Method = "health"
@@ -53,6 +53,8 @@ const (
 	MethodAttachmentGet     Method = "attachments.get"
 	MethodDeviceList        Method = "device.pair.list"
 	MethodDeviceRemove      Method = "device.pair.remove"
+	MethodBrowserList       Method = "device.browser.list"
+	MethodBrowserRemove     Method = "device.browser.remove"
 	MethodTicketCreate      Method = "device.ticket.create"
 	MethodWindowShow        Method = "window.show"
 )
@@ -106,6 +108,8 @@ var MethodScopes = map[Method]Scope{
 	MethodAttachmentGet:     ScopeRead,
 	MethodDeviceList:        ScopePairing,
 	MethodDeviceRemove:      ScopePairing,
+	MethodBrowserList:       ScopePairing,
+	MethodBrowserRemove:     ScopePairing,
 	MethodTicketCreate:      ScopePairing,
 	MethodWindowShow:        ScopeRead,
 }

@@ -87,6 +87,29 @@ type DeviceRemoveParams struct {
 	DeviceID DeviceID `json:"deviceId"`
 }
 
+// Browser is a browser that a ticket let in. It may come back until ExpiresAtMs,
+// which moves on while it is used.
+type Browser struct {
+	BrowserID   BrowserID `json:"browserId"`
+	Name        string    `json:"name"`
+	CreatedAtMs int64     `json:"createdAtMs"`
+	LastUsedMs  int64     `json:"lastUsedMs"`
+	ExpiresAtMs int64     `json:"expiresAtMs"`
+	Connected   bool      `json:"connected"`
+	// This says that it is the browser that asks.
+	This bool `json:"this,omitempty"`
+}
+
+// BrowserList is every browser that may come in.
+type BrowserList struct {
+	Browsers []Browser `json:"browsers"`
+}
+
+// BrowserRemoveParams logs a browser out; its connections are closed at once.
+type BrowserRemoveParams struct {
+	BrowserID BrowserID `json:"browserId"`
+}
+
 // TicketParams asks for a single-use ticket: browser (opens the page) or device
 // (pairs a program).
 type TicketParams struct {

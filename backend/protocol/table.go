@@ -63,6 +63,8 @@ func Calls() []Call {
 		call[AttachmentGetParams, AttachmentGetResult](MethodAttachmentGet),
 		call[Empty, DeviceList](MethodDeviceList),
 		call[DeviceRemoveParams, OKResult](MethodDeviceRemove),
+		call[Empty, BrowserList](MethodBrowserList),
+		call[BrowserRemoveParams, OKResult](MethodBrowserRemove),
 		call[TicketParams, Ticket](MethodTicketCreate),
 		call[Empty, OKResult](MethodWindowShow),
 	}

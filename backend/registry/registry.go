@@ -1,5 +1,6 @@
 // Package registry owns who exists: agents, the folders opened to them, and the
-// devices paired with this host. It knows nothing of what they do.
+// devices and browsers that may come to this host. It knows nothing of what they
+// do.
 //
 // Every verb that writes takes the transaction it belongs to; every verb that
 // reads takes any [store.Querier].
@@ -22,13 +23,14 @@ var ddl string
 // Schema declares the tables of this owner.
 func Schema() store.Schema { return store.Schema{Owner: "registry", DDL: ddl} }
 
-// ErrNotFound reports an agent, folder or device that does not exist.
+// ErrNotFound reports an agent, folder, device or browser that does not exist.
 var ErrNotFound = errors.New("not in the registry")
 
-// Kinds of the changes this owner emits; the key is the agent's or device's id.
+// Kinds of the changes this owner emits; the key is the agent's, device's or browser's id.
 const (
-	ChangeAgent  = "agent"
-	ChangeDevice = "device"
+	ChangeAgent   = "agent"
+	ChangeDevice  = "device"
+	ChangeBrowser = "browser"
 )
 
 // Agent is a record of an agent. Allow and Deny hold tool names and

@@ -3,6 +3,7 @@ package registry_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -185,5 +186,88 @@ func TestDevicesArePairedSeenAndRemoved(t *testing.T) {
 	r.must(func(tx *store.Tx) error { return registry.TouchDevice(tx, "d1", 900) })
 	if _, err := get("d1"); !errors.Is(err, registry.ErrNotFound) {
 		t.Error("being seen paired a removed device")
+	}
+}
+
+func (r *rig) addBrowser(id protocol.BrowserID, madeMs, usedMs, endsMs int64) {
+	r.Helper()
+	r.must(func(tx *store.Tx) error {
+		return registry.AddBrowser(tx, registry.Browser{
+			ID: id, CookieHash: "hash of " + string(id), Name: "Firefox on Linux", CreatedAtMs: madeMs, LastUsedMs: usedMs, ExpiresAtMs: endsMs,
+		})
+	})
+}
+
+func (r *rig) browsers() (ids []protocol.BrowserID) {
+	r.Helper()
+	r.must(func(tx *store.Tx) error {
+		all, err := registry.Browsers(tx)
+		for _, b := range all {
+			ids = append(ids, b.ID)
+		}
+		return err
+	})
+	return ids
+}
+
+func (r *rig) findBrowser(hash string) (b registry.Browser, err error) {
+	err = r.write(func(tx *store.Tx) (err error) {
+		b, err = registry.FindBrowser(tx, hash)
+		return err
+	})
+	return b, err
+}
+
+func TestBrowsersAreKeptRenewedAndRemoved(t *testing.T) {
+	r := newRig(t)
+	r.addBrowser("b1", 100, 100, 1000)
+	want := registry.Browser{ID: "b1", CookieHash: "hash of b1", Name: "Firefox on Linux", CreatedAtMs: 100, LastUsedMs: 100, ExpiresAtMs: 1000}
+	if got, err := r.findBrowser("hash of b1"); err != nil || got != want {
+		t.Errorf("kept as %+v (%v)", got, err)
+	}
+	r.must(func(tx *store.Tx) error { return registry.RenewBrowser(tx, "b1", 500, 1400) })
+	want.LastUsedMs, want.ExpiresAtMs = 500, 1400
+	if got, err := r.findBrowser("hash of b1"); err != nil || got != want {
+		t.Errorf("renewed as %+v (%v)", got, err)
+	}
+	r.addBrowser("b2", 600, 600, 2000)
+	if got := r.browsers(); !slices.Equal(got, []protocol.BrowserID{"b2", "b1"}) {
+		t.Errorf("listed as %v", got)
+	}
+	seq := r.db.LastSeq()
+	remove := func() error {
+		return r.write(func(tx *store.Tx) error { return registry.RemoveBrowser(tx, "b1", 700) })
+	}
+	if err := remove(); err != nil || !slices.Equal(r.told(seq), []string{"browser b1"}) {
+		t.Errorf("removed: %v, told %v", err, r.told(seq))
+	}
+	r.must(func(tx *store.Tx) error { return registry.RenewBrowser(tx, "b1", 800, 1800) })
+	if _, err := r.findBrowser("hash of b1"); !errors.Is(err, registry.ErrNotFound) {
+		t.Errorf("being seen brought a removed browser back: %v", err)
+	}
+	if err := remove(); !errors.Is(err, registry.ErrNotFound) {
+		t.Errorf("removed twice: %v", err)
+	}
+}
+
+func TestBrowsersThatAreOverOrTooManyAreForgotten(t *testing.T) {
+	r := newRig(t)
+	r.addBrowser("over", 1, 1, 50)
+	r.addBrowser("away", 2, 2, 9000)
+	r.addBrowser("used", 2, 8000, 9000)
+	if got := r.browsers(); len(got) != 3 {
+		t.Fatalf("kept are %v", got)
+	}
+	for i := range registry.MaxBrowsers - 1 {
+		r.addBrowser(protocol.BrowserID(fmt.Sprintf("n%02d", i)), 60, 60+int64(i), 9000)
+	}
+	got := r.browsers()
+	if len(got) != registry.MaxBrowsers || slices.Contains(got, "over") || slices.Contains(got, "away") || got[0] != "used" {
+		t.Errorf("kept are %d: %v", len(got), got)
+	}
+	// The newest stays, whatever its clock says.
+	r.addBrowser("newest", 60, 0, 9000)
+	if got := r.browsers(); len(got) != registry.MaxBrowsers || !slices.Contains(got, "newest") || slices.Contains(got, "n00") {
+		t.Errorf("kept are %d: %v", len(got), got)
 	}
 }

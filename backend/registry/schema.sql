@@ -27,3 +27,12 @@ CREATE TABLE IF NOT EXISTS devices (
   paired_at_ms INTEGER NOT NULL,
   last_seen_ms INTEGER NOT NULL DEFAULT 0
 ) STRICT;
+
+CREATE TABLE IF NOT EXISTS browsers (
+  browser_id    TEXT PRIMARY KEY,
+  cookie_sha256 TEXT NOT NULL UNIQUE,
+  name          TEXT NOT NULL DEFAULT '',
+  created_at_ms INTEGER NOT NULL,
+  last_used_ms  INTEGER NOT NULL,
+  expires_at_ms INTEGER NOT NULL
+) STRICT;

@@ -52,7 +52,7 @@ func decideCommand(g *globals, use, short string, d protocol.Decision, reason *s
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a, err := g.deciding(cmd.Context())
+			a, err := g.paired(cmd.Context(), protocol.ScopeRead, protocol.ScopeApprovals)
 			if err != nil {
 				return err
 			}

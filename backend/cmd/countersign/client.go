@@ -50,7 +50,7 @@ func call(ctx context.Context, c *client.Conn, m protocol.Method, params, result
 func explain(err error) error {
 	var e *protocol.Error
 	if errors.As(err, &e) && e.Details != nil && e.Details.Code == protocol.DetailMissingScope {
-		return errors.New("this needs a paired device; pair this computer's command line with `countersign device pair --ticket T`, with a ticket that the window shows or `countersign serve` printed")
+		return errors.New("this needs a command line that is paired for it; pair it, again if it was paired before, with `countersign device pair --ticket T`, with a ticket that the window shows or `countersign serve` printed")
 	}
 	return err
 }

@@ -79,6 +79,6 @@ func newRoot() *cobra.Command {
 	root.PersistentFlags().StringVar(&g.home, "home", "", "data directory (default: COUNTERSIGN_HOME, then the convention of the system)")
 	root.PersistentFlags().BoolVar(&g.json, "json", false, "print data as JSON")
 	root.PersistentFlags().StringVar(&g.keyFile, "key-file", "", "file that holds this device's key, instead of the keychain")
-	root.AddCommand(serveCommand(g), chatCommand(g), approvalsCommand(g), receiptsCommand(g), sessionsCommand(g), modelCommand(g), deviceCommand(g), doctorCommand(g))
+	root.AddCommand(serveCommand(g), chatCommand(g), approvalsCommand(g), receiptsCommand(g), sessionsCommand(g), modelCommand(g), deviceCommand(g), ticketCommand(g), doctorCommand(g))
 	return root
 }

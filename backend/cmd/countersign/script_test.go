@@ -4,9 +4,12 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +41,8 @@ func TestScripts(t *testing.T) {
 			"approval": firstApproval,
 			"receipt":  firstReceipt,
 			"until":    until,
+			"browse":   browse,
+			"match":    match,
 		},
 	})
 }
@@ -143,4 +148,29 @@ func until(ts *testscript.TestScript, _ bool, args []string) {
 		_, err := c.Event(ctx) // something changes
 		ts.Check(err)
 	}
+}
+
+// browse STATUS LINK opens a link as a browser would, and must be answered so.
+func browse(ts *testscript.TestScript, _ bool, args []string) {
+	browser := http.Client{
+		Timeout:       20 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	res, err := browser.Get(args[1])
+	ts.Check(err)
+	ts.Check(res.Body.Close())
+	browser.CloseIdleConnections()
+	if fmt.Sprint(res.StatusCode) != args[0] {
+		ts.Fatalf("%s was answered %s", args[1], res.Status)
+	}
+}
+
+// match NAME PATTERN sets a variable to what the pattern's group is in the last
+// standard output.
+func match(ts *testscript.TestScript, _ bool, args []string) {
+	found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	if found == nil {
+		ts.Fatalf("nothing is like %s", args[1])
+	}
+	ts.Setenv(args[0], found[1])
 }

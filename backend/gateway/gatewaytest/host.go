@@ -129,6 +129,64 @@ func (d *Devices) List(context.Context) ([]protocol.Device, error) {
 	return slices.Collect(maps.Values(d.all)), d.Fail
 }
 
+// Browsers keeps browsers in memory. Fail, when set, is returned by every method.
+type Browsers struct {
+	mu   sync.Mutex
+	all  map[string]protocol.Browser // by the cookie's hash
+	Fail error
+}
+
+// NewBrowsers makes an empty registry.
+func NewBrowsers() *Browsers { return &Browsers{all: map[string]protocol.Browser{}} }
+
+// Find implements gateway.Browsers.
+func (b *Browsers) Find(_ context.Context, cookieHash string) (protocol.Browser, bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	found, ok := b.all[cookieHash]
+	return found, ok, b.Fail
+}
+
+// Add implements gateway.Browsers.
+func (b *Browsers) Add(_ context.Context, add protocol.Browser, cookieHash string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.Fail == nil {
+		b.all[cookieHash] = add
+	}
+	return b.Fail
+}
+
+// Renew implements gateway.Browsers.
+func (b *Browsers) Renew(_ context.Context, id protocol.BrowserID, at, until time.Time) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for hash, have := range b.all {
+		if have.BrowserID == id && b.Fail == nil {
+			have.LastUsedMs, have.ExpiresAtMs = at.UnixMilli(), until.UnixMilli()
+			b.all[hash] = have
+		}
+	}
+	return b.Fail
+}
+
+// Remove implements gateway.Browsers.
+func (b *Browsers) Remove(_ context.Context, id protocol.BrowserID) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.Fail == nil {
+		maps.DeleteFunc(b.all, func(_ string, have protocol.Browser) bool { return have.BrowserID == id })
+	}
+	return b.Fail
+}
+
+// List implements gateway.Browsers.
+func (b *Browsers) List(context.Context) ([]protocol.Browser, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Values(b.all)), b.Fail
+}
+
 // ChangeLog is a bounded log in memory. Reading, when set, is called in Since
 // before it reads, so that a test can commit in between.
 type ChangeLog struct {

@@ -1073,6 +1073,9 @@ export type BlobID = ID<"BlobID">;
 /** DeviceID is the lower-case hex SHA-256 of a device's raw Ed25519 public key. */
 export type DeviceID = ID<"DeviceID">;
 
+/** BrowserID names one browser that a ticket let in. */
+export type BrowserID = ID<"BrowserID">;
+
 /** ConnID names one connection of a client. */
 export type ConnID = ID<"ConnID">;
 
@@ -1301,6 +1304,8 @@ export const METHODS = [
   "attachments.get",
   "device.pair.list",
   "device.pair.remove",
+  "device.browser.list",
+  "device.browser.remove",
   "device.ticket.create",
   "window.show",
 ] as const;
@@ -1941,6 +1946,31 @@ export interface DeviceRemoveParams {
 }
 
 /**
+ * Browser is a browser that a ticket let in. It may come back until ExpiresAtMs,
+ * which moves on while it is used.
+ */
+export interface Browser {
+  browserId: BrowserID;
+  name: string;
+  createdAtMs: number;
+  lastUsedMs: number;
+  expiresAtMs: number;
+  connected: boolean;
+  /** This says that it is the browser that asks. */
+  this?: boolean;
+}
+
+/** BrowserList is every browser that may come in. */
+export interface BrowserList {
+  browsers: Browser[];
+}
+
+/** BrowserRemoveParams logs a browser out; its connections are closed at once. */
+export interface BrowserRemoveParams {
+  browserId: BrowserID;
+}
+
+/**
  * TicketParams asks for a single-use ticket: browser (opens the page) or device
  * (pairs a program).
  */
@@ -2138,6 +2168,8 @@ export const METHOD_SCOPES: Readonly<Partial<Record<Method, Scope | "">>> = {
   "attachments.get": "operator.read",
   "device.pair.list": "operator.pairing",
   "device.pair.remove": "operator.pairing",
+  "device.browser.list": "operator.pairing",
+  "device.browser.remove": "operator.pairing",
   "device.ticket.create": "operator.pairing",
   "window.show": "operator.read",
 };
@@ -2214,6 +2246,8 @@ export interface Calls {
   "attachments.get": [params: AttachmentGetParams, result: AttachmentGetResult];
   "device.pair.list": [params: Empty, result: DeviceList];
   "device.pair.remove": [params: DeviceRemoveParams, result: OKResult];
+  "device.browser.list": [params: Empty, result: BrowserList];
+  "device.browser.remove": [params: BrowserRemoveParams, result: OKResult];
   "device.ticket.create": [params: TicketParams, result: Ticket];
   "window.show": [params: Empty, result: OKResult];
 }
